@@ -1,0 +1,22 @@
+"""Catalogs (§2): the one place where transactions contend, seen only through `read()` and `commit()`."""
+
+from endive.catalog.append import AppendCatalog
+from endive.catalog.pointer import CASCatalog, InstantCatalog
+from endive.catalog.types import (
+    Catalog,
+    CatalogSnapshot,
+    CommitResult,
+    IntentionRecord,
+    TableMetadata,
+)
+
+__all__ = [
+    "AppendCatalog",
+    "CASCatalog",
+    "Catalog",
+    "CatalogSnapshot",
+    "CommitResult",
+    "InstantCatalog",
+    "IntentionRecord",
+    "TableMetadata",
+]

@@ -1,0 +1,152 @@
+"""Catalogs with one atomic pointer (§2.3): compare-and-swap in storage, or with a fixed latency for tests."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Generator, Mapping
+
+from endive.catalog.state import CatalogState, call_with_effect, read_through
+from endive.catalog.types import (
+    Catalog,
+    CatalogSnapshot,
+    CommitResult,
+    IntentionRecord,
+    make_commit_result,
+)
+from endive.storage import ProfileStorageProvider, StorageProvider
+
+POINTER_KEY = "catalog/pointer"
+
+
+class PointerCatalog(Catalog):
+    """One atomic pointer for all tables: any commit since `expected_seq` fails the swap (§2.1, contention note)."""
+
+    def __init__(
+        self,
+        num_tables: int,
+        partitions_per_table: tuple[int, ...],
+        draw_read_ms: Callable[[], float],
+        draw_swap_ms: Callable[[], float],
+        effect_point: float,
+    ) -> None:
+        self._state = CatalogState(num_tables, tuple(partitions_per_table))
+        self._draw_read_ms = draw_read_ms
+        self._draw_swap_ms = draw_swap_ms
+        self._effect_point = effect_point
+
+    @abstractmethod
+    def _swap(self, expected_seq: int) -> bool:
+        """Compare and swap the pointer now."""
+
+    @abstractmethod
+    def _failed_rest_ms(self, drawn_ms: float) -> float:
+        """What remains of a failed swap after its effect."""
+
+    def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
+        """Read the pointer; the snapshot is captured at the effect point."""
+        drawn_ms = self._draw_read_ms()
+        to_effect_ms = drawn_ms * self._effect_point
+        yield to_effect_ms
+        snapshot = self._state.capture(timestamp_ms + to_effect_ms)
+        if to_effect_ms < drawn_ms:
+            yield drawn_ms - to_effect_ms
+        return snapshot
+
+    def commit(
+        self,
+        expected_seq: int,
+        writes: Mapping[int, int],
+        timestamp_ms: float = 0.0,
+        intention: IntentionRecord | None = None,
+    ) -> Generator[float, None, CommitResult]:
+        """Swap the pointer in a single round trip."""
+        drawn_ms = self._draw_swap_ms()
+        to_effect_ms = drawn_ms * self._effect_point
+        yield to_effect_ms
+        success = self._swap(expected_seq)
+        if success:
+            self._state.apply(writes, intention)
+            rest_ms = drawn_ms - to_effect_ms
+        else:
+            rest_ms = self._failed_rest_ms(drawn_ms)
+        if rest_ms > 0.0:
+            yield rest_ms
+        return make_commit_result(success, to_effect_ms + rest_ms)
+
+    @property
+    def seq(self) -> int:
+        """How many commits have been applied."""
+        return self._state.seq
+
+
+class CASCatalog(PointerCatalog):
+    """The pointer is an object in storage, swapped by its conditional write."""
+
+    def __init__(
+        self, storage: StorageProvider, num_tables: int, partitions_per_table: tuple[int, ...]
+    ) -> None:
+        self._storage = storage
+        self._size_bytes = storage.sizes.catalog
+        if isinstance(storage, ProfileStorageProvider) and storage.is_plain:
+            # Sampling a built-in store directly saves a layer of generators where it is hottest.
+            self._plain = storage
+            draw_read_ms = storage.sampler("catalog.read", self._size_bytes)
+            draw_swap_ms = storage.sampler("catalog.cas", self._size_bytes)
+            effect_point = storage.effect_point
+        else:
+            self.read = self._read_through  # type: ignore[method-assign]
+            self.commit = self._commit_through  # type: ignore[method-assign]
+            draw_read_ms = draw_swap_ms = float
+            effect_point = 1.0
+        super().__init__(
+            num_tables, partitions_per_table, draw_read_ms, draw_swap_ms, effect_point
+        )
+
+    def _swap(self, expected_seq: int) -> bool:
+        return self._plain.swap(POINTER_KEY, expected_seq)
+
+    def _failed_rest_ms(self, drawn_ms: float) -> float:
+        return self._plain.rest_ms("catalog.cas", self._size_bytes, drawn_ms, success=False)
+
+    def _read_through(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
+        return read_through(
+            self._storage, POINTER_KEY, self._size_bytes, self._state, timestamp_ms
+        )
+
+    def _commit_through(
+        self,
+        expected_seq: int,
+        writes: Mapping[int, int],
+        timestamp_ms: float = 0.0,
+        intention: IntentionRecord | None = None,
+    ) -> Generator[float, None, CommitResult]:
+        def install(success: bool, _elapsed_ms: float) -> None:
+            if success:
+                self._state.apply(writes, intention)
+
+        arguments = (POINTER_KEY, expected_seq, self._size_bytes)
+        result = yield from call_with_effect(self._storage.cas, arguments, install)
+        return CommitResult(result.success, result.latency_ms)
+
+
+class InstantCatalog(PointerCatalog):
+    """Fixed-latency compare-and-swap for testing; needs no storage."""
+
+    def __init__(
+        self,
+        num_tables: int,
+        partitions_per_table: tuple[int, ...],
+        latency_ms: float = 1.0,
+        *,
+        effect_point: float = 0.5,
+    ) -> None:
+        def draw_ms() -> float:
+            return latency_ms
+
+        super().__init__(num_tables, partitions_per_table, draw_ms, draw_ms, effect_point)
+
+    def _swap(self, expected_seq: int) -> bool:
+        return self._state.seq == expected_seq
+
+    def _failed_rest_ms(self, drawn_ms: float) -> float:
+        return drawn_ms - drawn_ms * self._effect_point

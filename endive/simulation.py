@@ -1,0 +1,287 @@
+"""The runner (§6): the only place where SimPy is used. All other components yield bare milliseconds."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import simpy
+
+from endive import results
+from endive.catalog import Catalog
+from endive.results import RowLog, TransactionLog
+from endive.storage import StorageProvider
+from endive.transaction import (
+    VALIDATION_REASON,
+    Backoff,
+    ConflictDetector,
+    Transaction,
+    TransactionResult,
+    TransactionStatus,
+)
+from endive.utils import Purpose, draw_seed, random_stream
+from endive.workload import Workload
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Progress", "Simulation", "SimulationConfig", "Statistics"]
+
+# SimPy keeps priority 0 for the end of the run: at one instant the end comes first, then arrivals, then steps.
+_ARRIVAL_PRIORITY = 1
+_FIRST_STEP_PRIORITY = 2
+_PROGRESS_SLICES = 400
+
+
+@dataclass(frozen=True)
+class SimulationConfig:
+    """Everything a run needs. The parts are templates: a run works on copies of them."""
+
+    duration_ms: float
+    seed: int | None
+
+    storage_provider: StorageProvider
+    catalog: Catalog
+    workload: Workload
+    conflict_detector: ConflictDetector
+
+    max_retries: int = 10
+    ml_append_mode: bool = False
+
+    backoff_enabled: bool = False
+    backoff_base_ms: float = 10.0
+    backoff_multiplier: float = 2.0
+    backoff_max_ms: float = 5000.0
+    backoff_jitter: float = 0.1
+
+    log_entry_size: int = field(default=100, kw_only=True)
+
+
+@dataclass
+class Statistics:
+    """What a run produced. Counters cover all launched transactions, in-flight ones included."""
+
+    transactions: Sequence[TransactionResult] = field(init=False)
+
+    committed: int = 0
+    aborted: int = 0
+    total_retries: int = 0
+    validation_exceptions: int = 0
+    manifest_list_reads: int = 0
+    manifest_list_writes: int = 0
+    manifest_file_reads: int = 0
+    manifest_file_writes: int = 0
+
+    in_flight: int = 0
+    historical_ml_reads: int = 0
+    manifest_list_appends: int = 0
+    seq: int = 0
+    seed: int | None = None
+    duration_ms: float = 0.0
+
+    def __post_init__(self) -> None:
+        self._log = RowLog()
+        self.transactions = self._finished = TransactionLog(self._log)
+
+    @property
+    def launched(self) -> int:
+        """How many transactions were submitted."""
+        return self.committed + self.aborted + self.in_flight
+
+    def record_transaction(self, result: TransactionResult) -> None:
+        """Record a finished transaction."""
+        if self.in_flight:
+            raise ValueError("transactions in flight are recorded last, when a run is over")
+        if result.status is TransactionStatus.COMMITTED:
+            self.committed += 1
+        elif result.status is TransactionStatus.ABORTED:
+            self.aborted += 1
+            self.validation_exceptions += result.abort_reason == VALIDATION_REASON
+        else:
+            raise ValueError(f"transaction {result.txn_id} has not finished: {result.status.name}")
+        self._record(result)
+        self._finished.finished += 1
+
+    def record_in_flight(self, result: TransactionResult) -> None:
+        """Record a transaction that the end of the run cut off."""
+        self.in_flight += 1
+        self._record(result)
+
+    def _record(self, result: TransactionResult) -> None:
+        self.total_retries += result.total_retries
+        self.manifest_list_reads += result.manifest_list_reads
+        self.manifest_list_writes += result.manifest_list_writes
+        self.manifest_file_reads += result.manifest_file_reads
+        self.manifest_file_writes += result.manifest_file_writes
+        self.historical_ml_reads += result.historical_ml_reads
+        self.manifest_list_appends += result.manifest_list_appends
+        self._log.append(result)
+
+    def digest(self) -> str:
+        """A fingerprint of all rows: equal runs have equal digests."""
+        return results.digest(self._log)
+
+    def to_dataframe(self) -> pd.DataFrame:
+        """All rows in order of transaction id, in-flight ones included."""
+        import pyarrow as pa
+
+        table = pa.Table.from_batches(results.arrow_batches(self._log))
+        frame: pd.DataFrame = table.to_pandas()
+        return frame
+
+    def export_parquet(self, path: str, *, metadata: Mapping[str, str] | None = None) -> None:
+        """Write all rows; the file appears whole or not at all."""
+        results.write_parquet(self._log, path, metadata)
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come."""
+
+    now_ms: float
+    duration_ms: float
+    committed: int
+    aborted: int
+    in_flight: int
+
+
+class Simulation:
+    """Runs one configuration."""
+
+    def __init__(self, config: SimulationConfig) -> None:
+        self.config = config
+
+    def run(self, *, on_progress: Callable[[Progress], None] | None = None) -> Statistics:
+        """Run until `duration_ms` and return what happened. Running twice gives the same twice."""
+        config = self.config
+        seed = draw_seed() if config.seed is None else config.seed
+        # Components that draw from NumPy's global stream are seeded too (§6.3); the caller's stream is put back.
+        global_state = np.random.get_state()
+        np.random.seed(seed % 2**32)
+        try:
+            return _Run(config, seed).until_end(on_progress)
+        finally:
+            np.random.set_state(global_state)
+
+
+class _Run:
+    """One run: fresh copies of all parts around a fresh SimPy environment."""
+
+    def __init__(self, config: SimulationConfig, seed: int) -> None:
+        parts = (
+            config.storage_provider,
+            config.catalog,
+            config.workload,
+            config.conflict_detector,
+        )
+        # One copy of all four, so that catalog and transactions go on sharing one store.
+        self._storage, self._catalog, self._workload, self._detector = copy.deepcopy(parts)
+        self._config = config
+        self._env = simpy.Environment()
+        self._statistics = Statistics(seed=seed, duration_ms=config.duration_ms)
+        self._in_flight: dict[int, Transaction] = {}
+        self._backoff: Backoff | None = None
+        if config.backoff_enabled:
+            self._backoff = Backoff(
+                random_stream(seed, Purpose.BACKOFF),
+                config.backoff_base_ms,
+                config.backoff_multiplier,
+                config.backoff_max_ms,
+                config.backoff_jitter,
+            )
+
+    def until_end(self, on_progress: Callable[[Progress], None] | None) -> Statistics:
+        duration_ms = self._config.duration_ms
+        _drive_generator(self._env, self._arrivals(), _ARRIVAL_PRIORITY)
+        if on_progress is not None:
+            # Stopping in between changes nothing: the end of a slice is an event that touches nobody.
+            for part in range(1, _PROGRESS_SLICES):
+                self._env.run(until=duration_ms * part / _PROGRESS_SLICES)
+                on_progress(self._progress())
+        self._env.run(until=duration_ms)
+        statistics = self._statistics
+        for txn in self._in_flight.values():
+            statistics.record_in_flight(txn.result(duration_ms))
+        statistics.seq = self._catalog.seq
+        return statistics
+
+    def _arrivals(self) -> Generator[float, None, None]:
+        """Wait for each arrival and launch its transaction."""
+        for delay_ms, txn in self._workload.generate():
+            yield delay_ms
+            self._in_flight[txn.txn_id] = txn
+            steps = txn.execute(
+                self._catalog,
+                self._storage,
+                self._detector,
+                self._config.max_retries,
+                self._config.ml_append_mode,
+                backoff=self._backoff,
+                log_entry_size=self._config.log_entry_size,
+                clock=self._env,
+            )
+            _drive_generator(self._env, steps, _FIRST_STEP_PRIORITY + txn.txn_id, self._finish)
+
+    def _finish(self, result: TransactionResult) -> None:
+        del self._in_flight[result.txn_id]
+        self._statistics.record_transaction(result)
+
+    def _progress(self) -> Progress:
+        statistics = self._statistics
+        return Progress(
+            self._env.now,
+            self._config.duration_ms,
+            statistics.committed,
+            statistics.aborted,
+            len(self._in_flight),
+        )
+
+
+def _drive_generator(
+    env: simpy.Environment,
+    steps: Generator[float, None, Any],
+    priority: int,
+    on_return: Callable[[Any], None] | None = None,
+) -> None:
+    """Turn every millisecond value that `steps` yields into a wait, starting now.
+
+    `priority` orders what is due at the same instant: arrivals, then transactions by id.
+    """
+    _Drive(env, steps, priority, on_return)._go_on(None)
+
+
+class _Drive(simpy.Event):
+    """One event per generator, scheduled again and again: a third of the price of a Process with Timeouts."""
+
+    def __init__(
+        self,
+        env: simpy.Environment,
+        steps: Generator[float, None, Any],
+        priority: int,
+        on_return: Callable[[Any], None] | None,
+    ) -> None:
+        super().__init__(env)
+        self._ok = True
+        self._value = None
+        self._next_wait = steps.__next__
+        self._priority = priority
+        self._on_return = on_return
+        self._again = [self._go_on]
+        self._schedule = env.schedule
+
+    def _go_on(self, _event: simpy.Event | None) -> None:
+        try:
+            wait_ms = self._next_wait()
+        except StopIteration as stop:
+            if self._on_return is not None:
+                self._on_return(stop.value)
+            return
+        if not wait_ms >= 0.0:
+            raise ValueError(f"a component yielded a wait of {wait_ms} ms; waits must be 0 or more")
+        # SimPy takes the callbacks off an event when it fires; this one fires again.
+        self.callbacks = self._again
+        self._schedule(self, self._priority, wait_ms)
