@@ -38,10 +38,10 @@ class LatencyFigures:
         if self.distribution == "lognormal":
             return LognormalLatency.from_median(value["median"], value["sigma"], min_latency_ms)
         if self.distribution == "size_based":
-            return SizeBasedLatency(
-                value["base"], value["per_mib"], value["sigma"], min_latency_ms
-            )
-        raise ValueError(f"profiles have lognormal or size_based latencies, not {self.distribution!r}")
+            return SizeBasedLatency(value["base"], value["per_mib"], value["sigma"], min_latency_ms)
+        raise ValueError(
+            f"profiles have lognormal or size_based latencies, not {self.distribution!r}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

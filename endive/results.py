@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 IN_FLIGHT = "in_flight"
 _STATUSES = ("committed", "aborted", IN_FLIGHT)
-_STATUS_CODE = {TransactionStatus.COMMITTED: 0, TransactionStatus.ABORTED: 1}
 
 # The packed row: field, struct code, numpy type. Words (status, operation, reason) are stored as codes.
 _FIELDS = (
@@ -133,7 +132,7 @@ class RowLog:
             result.manifest_file_writes,
             result.historical_ml_reads,
             result.manifest_list_appends,
-            _STATUS_CODE.get(result.status, 2),
+            0 if result.commit_time_ms >= 0.0 else 1 if result.abort_time_ms >= 0.0 else 2,
             operations.setdefault(operation, len(operations)),
             reasons.setdefault(reason, len(reasons)),
         )
@@ -200,7 +199,8 @@ class RowLog:
 _SAME_NAME = tuple(
     name
     for name, _, _ in _FIELDS
-    if name.endswith(("_reads", "_writes", "_appends", "_ms")) and name in TransactionResult.__dataclass_fields__
+    if name.endswith(("_reads", "_writes", "_appends", "_ms"))
+    and name in TransactionResult.__dataclass_fields__
 )
 
 

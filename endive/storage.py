@@ -65,7 +65,17 @@ PROFILE_LATENCY: Mapping[str, str | None] = {
 _ANY_ARTIFACT = {"read": "put", "write": "put", "cas": "cas", "append": "append"}
 
 # What a subclass must leave alone for the short cuts of catalogs and payments to be exact.
-_SHORT_CUT = ("read", "write", "cas", "append", "sampler", "latency_ms", "batch_ms", "rest_ms", "swap")
+_SHORT_CUT = (
+    "read",
+    "write",
+    "cas",
+    "append",
+    "sampler",
+    "latency_ms",
+    "batch_ms",
+    "rest_ms",
+    "swap",
+)
 
 # Below this many operations a Python loop beats the overhead of an array.
 _VECTOR_FROM = 24
@@ -184,7 +194,8 @@ class ProfileStorageProvider(StorageProvider):
         # Per operation and size: found once, used a million times.
         self._samplers: dict[tuple[str, int], Callable[[], float]] = {}
         self.is_plain = all(
-            getattr(type(self), name) is getattr(ProfileStorageProvider, name) for name in _SHORT_CUT
+            getattr(type(self), name) is getattr(ProfileStorageProvider, name)
+            for name in _SHORT_CUT
         )
 
     def _distributions_of(
@@ -227,7 +238,7 @@ class ProfileStorageProvider(StorageProvider):
 
     def batch_ms(self, operation: str, size_bytes: int, count: int) -> float:
         """Draw `count` operations run in batches of `max_parallel`, each batch as slow as its slowest."""
-        draw_ms = self.sampler(operation, size_bytes)
+        draw_ms = self._samplers.get((operation, size_bytes)) or self.sampler(operation, size_bytes)
         if count == 1:
             return draw_ms()
         width = self.max_parallel

@@ -272,7 +272,9 @@ class Transaction(ABC):
                 self._count(cost)
 
             # b. Try to commit against what was seen.
-            writes = {table: seen.tables[table].version + 1 for table in self.tables_written}
+            writes = {}
+            for table_id in self.tables_written:
+                writes[table_id] = seen.tables[table_id].version + 1
             intention = make_intention(
                 self.txn_id, seen.seq, writes, self._intended_partitions, log_entry_size
             )
@@ -303,7 +305,9 @@ class Transaction(ABC):
             tables_to_write = 0
             if self.has_write_overlap(seen, current):
                 # g. With overlap, pay for resolving the conflict; a real one may end it all.
-                tables_to_write = self._overlapping_tables(seen, current)
+                tables_to_write = 1
+                if len(self.tables_written) > 1:
+                    tables_to_write = self._overlapping_tables(seen, current)
                 cost = self.get_conflict_cost(current.seq - seen.seq, ml_append_mode)
                 if cost is not NO_COST:
                     paid_ms = payment_ms(storage, cost)

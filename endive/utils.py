@@ -78,6 +78,22 @@ class NormalStream:
         return np.concatenate((rest, fresh)) if len(rest) else fresh
 
 
+class UniformStream:
+    """Uniforms of one stream, drawn in blocks; stands in for the RandomState where only those are drawn."""
+
+    __slots__ = ("_rng", "_values")
+
+    def __init__(self, rng: np.random.RandomState) -> None:
+        self._rng = rng
+        self._values: list[float] = []
+
+    def random_sample(self) -> float:
+        """The next uniform on [0, 1)."""
+        if not self._values:
+            self._values = self._rng.random_sample(_BLOCK)[::-1].tolist()
+        return self._values.pop()
+
+
 def maker(cls: type[_T]) -> Callable[..., _T]:
     """A constructor for a frozen, slotted dataclass at a third of the price; all fields, by position.
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,10 +18,17 @@ from endive.transaction import (
     Transaction,
     ValidatedOverwriteTransaction,
 )
-from endive.utils import NormalStream, Purpose, draw_seed, random_stream
+from endive.utils import NormalStream, Purpose, UniformStream, draw_seed, random_stream
 
 Selection = tuple[frozenset[int], frozenset[int]]
 """What a transaction reads and, among that, what it writes."""
+
+
+class Uniforms(Protocol):
+    """Whatever yields uniforms on [0, 1): a RandomState, or a stream that draws them in blocks."""
+
+    def random_sample(self) -> float:
+        """The next one."""
 
 
 class _Selector(ABC):
@@ -32,10 +40,10 @@ class _Selector(ABC):
         self.write_fraction = write_fraction
 
     @abstractmethod
-    def _choose(self, count: int, total: int, rng: np.random.RandomState) -> list[int]:
+    def _choose(self, count: int, total: int, rng: Uniforms) -> list[int]:
         """`count` distinct items below `total`, in the order chosen."""
 
-    def _select(self, count: int, total: int, rng: np.random.RandomState) -> Selection:
+    def _select(self, count: int, total: int, rng: Uniforms) -> Selection:
         if not 1 <= count <= total:
             raise ValueError(f"cannot choose {count} of {total}")
         chosen = self._choose(count, total, rng)
@@ -47,7 +55,7 @@ class _Selector(ABC):
 
 
 class _Uniform(_Selector):
-    def _choose(self, count: int, total: int, rng: np.random.RandomState) -> list[int]:
+    def _choose(self, count: int, total: int, rng: Uniforms) -> list[int]:
         if count == 1:
             return [int(rng.random_sample() * total)]
         # A partial Fisher–Yates shuffle that remembers only the positions it has moved.
@@ -67,7 +75,7 @@ class _Zipf(_Selector):
             raise ValueError(f"alpha must not be negative, not {alpha}")
         self.alpha = alpha
 
-    def _choose(self, count: int, total: int, rng: np.random.RandomState) -> list[int]:
+    def _choose(self, count: int, total: int, rng: Uniforms) -> list[int]:
         cumulative = _zipf_cumulative(self.alpha, total)
         chosen: list[int] = []
         while len(chosen) < count:
@@ -198,43 +206,36 @@ class Workload:
         config = self.config
         next_delay_ms = _sampler(config.inter_arrival, random_stream(self.seed, Purpose.ARRIVAL))
         next_runtime_ms = _sampler(config.runtime, random_stream(self.seed, Purpose.RUNTIME))
-        next_operation = self._operations(random_stream(self.seed, Purpose.OPERATION))
-        select_tables = config.table_selector or UniformTableSelector()
-        table_rng = random_stream(self.seed, Purpose.TABLE)
-        partition_rng = random_stream(self.seed, Purpose.PARTITION)
+        new_transaction = self._operations(
+            UniformStream(random_stream(self.seed, Purpose.OPERATION))
+        )
+        select_tables = (config.table_selector or UniformTableSelector()).select
+        select_partitions = (config.partition_selector or UniformPartitionSelector()).select
+        table_rng = _uniforms(config.table_selector, random_stream(self.seed, Purpose.TABLE))
+        partition_rng = _uniforms(
+            config.partition_selector, random_stream(self.seed, Purpose.PARTITION)
+        )
+        partitions_per_txn = config.partitions_per_txn
         submit_time_ms = 0.0
         txn_id = 0
         while True:
             delay_ms = next_delay_ms()
             submit_time_ms += delay_ms
-            _, tables = select_tables.select(config.tables_per_txn, config.num_tables, table_rng)
+            _, tables = select_tables(config.tables_per_txn, config.num_tables, table_rng)
+            partitions: dict[int, frozenset[int]] | None = None
+            if partitions_per_txn is not None:
+                partitions = {}
+                for table_id in sorted(tables):
+                    total = config.partitions_per_table[table_id]
+                    _, written = select_partitions(partitions_per_txn, total, partition_rng)
+                    partitions[table_id] = written
             yield (
                 delay_ms,
-                next_operation(
-                    txn_id,
-                    submit_time_ms,
-                    next_runtime_ms(),
-                    tables,
-                    self._partitions(tables, partition_rng),
-                ),
+                new_transaction(txn_id, submit_time_ms, next_runtime_ms(), tables, partitions),
             )
             txn_id += 1
 
-    def _partitions(
-        self, tables: frozenset[int], rng: np.random.RandomState
-    ) -> Mapping[int, frozenset[int]] | None:
-        """The partitions written in each written table; None where partitions are not tracked."""
-        config = self.config
-        count = config.partitions_per_txn
-        if count is None:
-            return None
-        selector = config.partition_selector or _UNIFORM_PARTITIONS
-        return {
-            table: selector.select(count, config.partitions_per_table[table], rng)[1]
-            for table in sorted(tables)
-        }
-
-    def _operations(self, rng: np.random.RandomState) -> Callable[..., Transaction]:
+    def _operations(self, rng: Uniforms) -> Callable[..., Transaction]:
         """A function that draws an operation type by weight and makes a transaction of it."""
         config = self.config
         fast, merge = config.fast_append_weight, config.merge_append_weight
@@ -247,18 +248,21 @@ class Workload:
             if u < fast_below:
                 return FastAppendTransaction(*arguments)  # type: ignore[arg-type]
             if u < merge_below:
-                return MergeAppendTransaction(*arguments, manifests_per_concurrent_commit=per_commit)
+                return MergeAppendTransaction(
+                    *arguments, manifests_per_concurrent_commit=per_commit
+                )
             return ValidatedOverwriteTransaction(*arguments)  # type: ignore[arg-type]
 
         return create
 
 
-_UNIFORM_PARTITIONS = UniformPartitionSelector()
+def _uniforms(selector: object, rng: np.random.RandomState) -> Any:
+    """What a selector draws from: blocks for a built-in one, the stream itself for anybody else's."""
+    built_in = selector is None or type(selector).__module__ == __name__
+    return UniformStream(rng) if built_in else rng
 
 
-def _sampler(
-    distribution: LatencyDistribution, rng: np.random.RandomState
-) -> Callable[[], float]:
+def _sampler(distribution: LatencyDistribution, rng: np.random.RandomState) -> Callable[[], float]:
     """Draws from a distribution, in blocks where it is a map of standard normals."""
     if isinstance(distribution, NormalDriven):
         normals, from_normal = NormalStream(rng), distribution.from_normal

@@ -98,9 +98,7 @@ class CASCatalog(PointerCatalog):
             self.commit = self._commit_through  # type: ignore[method-assign]
             draw_read_ms = draw_swap_ms = float
             effect_point = 1.0
-        super().__init__(
-            num_tables, partitions_per_table, draw_read_ms, draw_swap_ms, effect_point
-        )
+        super().__init__(num_tables, partitions_per_table, draw_read_ms, draw_swap_ms, effect_point)
 
     def _swap(self, expected_seq: int) -> bool:
         return self._plain.swap(POINTER_KEY, expected_seq)
@@ -109,9 +107,7 @@ class CASCatalog(PointerCatalog):
         return self._plain.rest_ms("catalog.cas", self._size_bytes, drawn_ms, success=False)
 
     def _read_through(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
-        return read_through(
-            self._storage, POINTER_KEY, self._size_bytes, self._state, timestamp_ms
-        )
+        return read_through(self._storage, POINTER_KEY, self._size_bytes, self._state, timestamp_ms)
 
     def _commit_through(
         self,

@@ -68,7 +68,9 @@ def read_through(
 
 
 def call_with_effect(
-    operation: Callable[..., Generator[float, None, Any]], arguments: tuple[Any, ...], effect: OnEffect
+    operation: Callable[..., Generator[float, None, Any]],
+    arguments: tuple[Any, ...],
+    effect: OnEffect,
 ) -> Generator[float, None, Any]:
     """Run a storage operation with its effect: at the store's effect point, or at the end if it knows none."""
     if "on_effect" in inspect.signature(operation).parameters:

@@ -1,0 +1,38 @@
+# `make verify` and `make test` do all the set-up on a fresh machine; only python3 with venv is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+JOBS ?= auto
+
+.PHONY: setup verify test test-all check bench clean
+
+setup: $(STAMP)
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+# The main job: run the example experiment and say where the results are.
+verify: setup
+	$(BIN)/endive doctor
+	$(BIN)/endive run examples/spec_example.toml --out experiments
+
+test: setup
+	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow' tests invariants
+
+test-all: setup
+	$(BIN)/python -m pytest -q -n $(JOBS) tests invariants
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf $(VENV) experiments .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,66 @@
+"""Progress on the terminal while runs are under way: on stderr, gone when they are done."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from endive.cli.words import duration, number
+from endive.simulation import Progress
+
+
+@contextmanager
+def progress_of_run() -> Iterator[Callable[[Progress], None]]:
+    """A bar of simulated time for one run."""
+    bars = Bars(
+        BarColumn(bar_width=16),
+        TextColumn("{task.fields[state]}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bars:
+        task = bars.add_task("", total=1.0, state="starting")
+        started_s = time.monotonic()
+
+        def on_progress(progress: Progress) -> None:
+            elapsed_s = max(time.monotonic() - started_s, 1e-6)
+            state = describe(progress, elapsed_s)
+            share = progress.now_ms / progress.duration_ms
+            bars.update(task, completed=share, state=state)
+
+        yield on_progress
+
+
+@contextmanager
+def progress_of_seeds(total: int) -> Iterator[Callable[[], None]]:
+    """A bar of finished runs."""
+    bars = Bars(
+        TextColumn("runs"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("time left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        # Lines on the same terminal go above the bar; lines into a file or a pipe go there.
+        redirect_stdout=sys.stdout.isatty(),
+    )
+    with bars:
+        task = bars.add_task("", total=total)
+        yield lambda: bars.advance(task)
+
+
+def describe(progress: Progress, elapsed_s: float) -> str:
+    """How far a run has come after so many seconds, in less than sixty letters."""
+    simulated_s = progress.now_ms / 1000.0
+    rate = simulated_s / elapsed_s
+    left_s = (progress.duration_ms / 1000.0 - simulated_s) / rate if rate else 0.0
+    place = f"{duration(progress.now_ms)}/{duration(progress.duration_ms)} {number(rate)}×"
+    fate = f"{progress.committed} ok {progress.aborted} aborted {progress.in_flight} open"
+    return f"{place} · {fate} · {duration(left_s * 1000.0)} left"

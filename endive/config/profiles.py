@@ -1,0 +1,8 @@
+"""The provider profiles that a configuration can name (§1.4)."""
+
+from __future__ import annotations
+
+from endive.profiles import ProviderProfile, load_profiles
+
+PROVIDER_PROFILES: dict[str, ProviderProfile] = load_profiles()
+"""Every shipped profile by its short name."""

@@ -1,0 +1,245 @@
+"""Experiments (§7.3): where results go, and which runs are still to be done.
+
+    experiments/<label>-<hash>/cfg.toml              the configuration, all defaults filled in
+                               version.txt           the code that made the results
+                               <seed>/results.parquet
+
+A results file appears under its name only when it is whole, so a file that is there is a finished
+run and need not be made again. It carries its own summary, hash, seed and version, which tell
+whether it is the run that is asked for.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from endive import __version__
+from endive.config import (
+    ResolvedConfig,
+    build_simulation_config,
+    compute_experiment_hash,
+    load_config,
+    render_config,
+)
+from endive.errors import InputError, Problem
+from endive.utils import draw_seed, get_git_sha, whole_file
+
+if TYPE_CHECKING:
+    from endive.simulation import Progress
+
+DEFAULT_ROOT = "experiments"
+SUMMARY_KEY = "endive.summary"
+
+_PART_FILE = re.compile(r"\..+\.(\d+)\.part")
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One configuration, the seeds asked for and the place of the results."""
+
+    config: ResolvedConfig
+    config_hash: str
+    version: str
+    seeds: Sequence[int]
+    directory: Path | None
+    """The experiment's directory, or None where a single run writes to `simulation.output_path`."""
+
+    def results_path(self, seed: int) -> Path:
+        """Where the results of one seed go."""
+        if self.directory is None:
+            return Path(self.config.output_path)
+        return self.directory / str(seed) / "results.parquet"
+
+
+def plan_experiment(
+    config_path: str | Path,
+    *,
+    seeds: Sequence[int] | None = None,
+    out: str | Path | None = None,
+    force: bool = False,
+) -> Experiment:
+    """Read and check everything a run needs. Nothing is written.
+
+    A label, `out` or several seeds ask for an experiment directory; without any of them the one run
+    writes the single file `simulation.output_path`. Without a seed in either place one is drawn.
+    """
+    config = load_config(config_path)
+    config_hash = compute_experiment_hash(config)
+    if seeds is None:
+        seeds = [draw_seed() if config.seed is None else config.seed]
+    directory = None
+    if config.label is not None or out is not None or len(seeds) > 1:
+        name = config.label if config.label is not None else Path(config_path).stem
+        directory = Path(DEFAULT_ROOT if out is None else out) / f"{name}-{config_hash}"
+    experiment = Experiment(config, config_hash, code_version(), seeds, directory)
+    # Parts that refuse to work together say so here, before anything is written.
+    build_simulation_config(config, seeds[0])
+    _check_place(experiment)
+    if not force:
+        _check_version(experiment)
+    return experiment
+
+
+def prepare_directory(experiment: Experiment) -> None:
+    """Write `cfg.toml` and `version.txt`, and clear away what killed runs left behind."""
+    if experiment.directory is None:
+        Path(experiment.config.output_path).parent.mkdir(parents=True, exist_ok=True)
+        return
+    experiment.directory.mkdir(parents=True, exist_ok=True)
+    _remove_stale_parts(experiment.directory)
+    _write_text(experiment.directory / "cfg.toml", render_config(experiment.config))
+    _write_text(experiment.directory / "version.txt", experiment.version + "\n")
+
+
+def run_seed(
+    experiment: Experiment,
+    seed: int,
+    *,
+    force: bool = False,
+    on_progress: Callable[[Progress], None] | None = None,
+) -> dict[str, Any]:
+    """The summary of one run: of the finished one if there is one, else of a new one."""
+    path = experiment.results_path(seed)
+    stored = None if force else finished_summary(experiment, seed)
+    if stored is not None:
+        return _in_place(stored, experiment, path, skipped=True)
+
+    from endive.simulation import Simulation
+    from endive.summary import peak_rss_mib, summarise
+
+    _remove_stale_parts(path.parent, path.name)
+    simulation = Simulation(build_simulation_config(experiment.config, seed))
+    started_s = time.process_time()
+    statistics = simulation.run(on_progress=on_progress)
+    cpu_s = time.process_time() - started_s
+    summary = {
+        **summarise(statistics),
+        "config_hash": experiment.config_hash,
+        "version": experiment.version,
+        "cpu_s": cpu_s,
+        "peak_rss_mib": peak_rss_mib(),
+    }
+    text = json.dumps(summary, allow_nan=False)
+    statistics.export_parquet(str(path), metadata={SUMMARY_KEY: text})
+    return _in_place(summary, experiment, path, skipped=False)
+
+
+def finished_summary(experiment: Experiment, seed: int) -> dict[str, Any] | None:
+    """The stored summary of a run that is already there, or None if it is still to be done."""
+    path = experiment.results_path(seed)
+    if not path.is_file():
+        return None
+    stored = read_summary(path)
+    asked_for = {
+        "config_hash": experiment.config_hash,
+        "seed": seed,
+        # After --force a directory may still hold runs of the version before; those are done again.
+        "version": experiment.version,
+    }
+    if stored is None or any(stored.get(key) != value for key, value in asked_for.items()):
+        return None
+    return stored
+
+
+def read_summary(path: Path) -> dict[str, Any] | None:
+    """The summary that a results file carries; None if it is no whole results file of Endive's."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+        stored = json.loads(metadata[SUMMARY_KEY.encode()])
+    except (pa.ArrowException, KeyError, ValueError):
+        return None
+    return stored if isinstance(stored, dict) else None
+
+
+def code_version() -> str:
+    """The commit of the code, `-dirty` if changed since; outside a checkout the release."""
+    sha = get_git_sha()
+    return f"endive {__version__}" if sha == "unknown" else sha
+
+
+def _in_place(
+    summary: dict[str, Any], experiment: Experiment, path: Path, *, skipped: bool
+) -> dict[str, Any]:
+    # Files move and labels change without changing a result, so neither is stored with it.
+    label = experiment.config.label
+    return {**summary, "results_path": str(path), "label": label, "skipped": skipped}
+
+
+def _check_version(experiment: Experiment) -> None:
+    """Refuse to mix the results of two versions in one directory."""
+    if experiment.directory is None:
+        return
+    file = experiment.directory / "version.txt"
+    if not file.exists():
+        return
+    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+    written_by = lines[0].strip() if lines else ""
+    if written_by != experiment.version:
+        message = (
+            f"these results were made by version {written_by or '(none)'}, this is "
+            f"{experiment.version}; use --force to make them anew, or --out for another place"
+        )
+        raise InputError([Problem(message, file=str(file))])
+
+
+def _check_place(experiment: Experiment) -> None:
+    """Find out that results cannot be written before the time to make them is spent."""
+    for_file = experiment.directory is None
+    target = (
+        Path(experiment.config.output_path)
+        if experiment.directory is None
+        else experiment.directory
+    )
+    key = "simulation.output_path" if for_file else ""
+    file = experiment.config.file if for_file else ""
+    if for_file and target.is_dir():
+        message = f"{str(target)!r} is a directory; name a file in it"
+        raise InputError([Problem(message, key=key, file=file)])
+    place = target.parent if for_file else target
+    while not os.path.lexists(place) and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        message = f"{str(place)!r} is not a directory; choose another place than {str(target)!r}"
+        raise InputError([Problem(message, key=key, file=file)])
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise PermissionError(f"cannot write to {target}: no permission to write in {place}")
+
+
+def _write_text(path: Path, text: str) -> None:
+    """Write a text file whole, and leave one alone that says the same already."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        if path.read_text(encoding="utf-8") == text:
+            return
+    with whole_file(path) as beside:
+        beside.write_text(text, encoding="utf-8")
+
+
+def _remove_stale_parts(directory: Path, name: str | None = None) -> None:
+    """Remove the unfinished files of dead processes; those of living ones are theirs."""
+    with contextlib.suppress(FileNotFoundError):
+        for file in directory.iterdir():
+            part = _PART_FILE.fullmatch(file.name)
+            ours = name is None or file.name.startswith(f".{name}.")
+            if part and ours and not _is_alive(int(part[1])):
+                file.unlink(missing_ok=True)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
