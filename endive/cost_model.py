@@ -74,7 +74,9 @@ def _batch_through(storage: StorageProvider) -> Callable[[str, int, int], float]
             return storage.read(artifact, size_bytes)
         if operation == "write":
             return storage.write(artifact, size_bytes)
-        return storage.tail_append(artifact, size_bytes)
+        if storage.supports_tail_append:
+            return storage.tail_append(artifact, size_bytes)
+        return storage.append(artifact, storage.length(artifact), size_bytes)
 
     def run(name: str, size_bytes: int, count: int) -> float:
         total = 0.0

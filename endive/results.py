@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 IN_FLIGHT = "in_flight"
 _STATUSES = ("committed", "aborted", IN_FLIGHT)
+_COMMITTED, _ABORTED = TransactionStatus.COMMITTED, TransactionStatus.ABORTED
 
 # The packed row: field, struct code, numpy type. Words (status, operation, reason) are stored as codes.
 _FIELDS = (
@@ -132,7 +133,7 @@ class RowLog:
             result.manifest_file_writes,
             result.historical_ml_reads,
             result.manifest_list_appends,
-            0 if result.commit_time_ms >= 0.0 else 1 if result.abort_time_ms >= 0.0 else 2,
+            0 if result.status is _COMMITTED else 1 if result.status is _ABORTED else 2,
             operations.setdefault(operation, len(operations)),
             reasons.setdefault(reason, len(reasons)),
         )

@@ -256,7 +256,7 @@ class _Environment(simpy.Environment):
     """
 
     # A plain attribute in place of SimPy's property: transactions ask for the time at every step.
-    now: float = 0.0  # type: ignore[assignment]
+    now: float = 0.0
 
     def __init__(self) -> None:
         super().__init__()
@@ -288,12 +288,10 @@ class _Environment(simpy.Environment):
                 heappop(queue)
                 drive.on_return(stop.value)  # type: ignore[attr-defined]
                 continue
+            if not wait_ms >= 0.0:
+                raise _bad_wait(wait_ms)
             due_ms = now_ms + wait_ms
             if due_ms < horizon_ms:
-                if not wait_ms >= 0.0:
-                    raise ValueError(
-                        f"a component yielded a wait of {wait_ms} ms; waits must be 0 or more"
-                    )
                 heapreplace(queue, (due_ms, priority, 0, drive))
             else:
                 heappop(queue)
@@ -331,4 +329,10 @@ def _drive_generator(
     except StopIteration as stop:
         on_return(stop.value)
         return
+    if not wait_ms >= 0.0:
+        raise _bad_wait(wait_ms)
     env.schedule(_Drive(env, steps, on_return), priority, wait_ms)  # type: ignore[arg-type]
+
+
+def _bad_wait(wait_ms: float) -> ValueError:
+    return ValueError(f"a component yielded a wait of {wait_ms} ms; waits must be 0 or more")

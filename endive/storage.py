@@ -139,6 +139,10 @@ class StorageProvider(ABC):
     def tail_append(self, key: str, size_bytes: int) -> Generator[float, None, StorageResult]:
         """Extend an object wherever it ends."""
 
+    def length(self, key: str) -> int:
+        """Where an object that is appended to ends. A store whose `append` compares offsets must know."""
+        return 0
+
     @property
     def supports_cas(self) -> bool:
         """Whether `cas` works here."""
@@ -203,11 +207,8 @@ class ProfileStorageProvider(StorageProvider):
     ) -> dict[str, LatencyDistribution]:
         floor_ms = self._min_latency_ms
         found: dict[str, LatencyDistribution] = {}
-        for operation, source in PROFILE_LATENCY.items():
-            if source in profile.latency:
-                found[operation] = profile.latency[source].build(floor_ms)
-        for operation, source in _ANY_ARTIFACT.items():
-            if source in profile.latency:
+        for operation, source in (*PROFILE_LATENCY.items(), *_ANY_ARTIFACT.items()):
+            if source is not None and source in profile.latency:
                 found[operation] = profile.latency[source].build(floor_ms)
         for operation, distribution in replaced.items():
             if isinstance(distribution, (NormalDriven, FixedLatency)):

@@ -104,8 +104,7 @@ def maker(cls: type[_T]) -> Callable[..., _T]:
     body = "".join(f"\n    self.{name} = {name}" for name in names)
     namespace: dict[str, Any] = {"frozen": cls}
     exec(f"def __init__(self, {', '.join(names)}):{body}\n    self.__class__ = frozen", namespace)
-    twin = type(f"_{cls.__name__}Draft", (), {"__slots__": names, **namespace})
-    return twin  # type: ignore[return-value]
+    return type(f"_{cls.__name__}Draft", (), {"__slots__": names, **namespace})
 
 
 @contextlib.contextmanager

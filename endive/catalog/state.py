@@ -73,8 +73,16 @@ def call_with_effect(
     effect: OnEffect,
 ) -> Generator[float, None, Any]:
     """Run a storage operation with its effect: at the store's effect point, or at the end if it knows none."""
-    if "on_effect" in inspect.signature(operation).parameters:
+    if _takes_effect(operation):
         return (yield from operation(*arguments, on_effect=effect))
     result = yield from operation(*arguments)
     effect(result.success, result.latency_ms)
     return result
+
+
+def _takes_effect(operation: Callable[..., Any]) -> bool:
+    """Whether a store's operation can be told what to do at its effect point."""
+    parameters = inspect.signature(operation).parameters
+    return "on_effect" in parameters or any(
+        parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()
+    )

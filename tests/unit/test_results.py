@@ -271,7 +271,7 @@ _CHANGES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("column", COLUMNS)
 def test_the_digest_sees_every_column(column: str) -> None:
     before = _recorded(_result(0), _result(7)).digest()
-    after = _recorded(_result(0, **_CHANGES[column]), _result(7)).digest()
+    after = _recorded(replace(_result(0), **_CHANGES[column]), _result(7)).digest()
     assert before != after
 
 

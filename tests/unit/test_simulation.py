@@ -197,26 +197,50 @@ class _AllAtOnce(LatencyDistribution):
 
     def sample(self, rng: np.random.RandomState) -> float:
         self._left -= 1
+        # A runner that loses its place would ask for ever: better to fail than to hang.
+        assert self._left > -100, "arrivals without end"
         return 0.0 if self._left >= 0 else 1e9
 
 
 class _Backwards(InstantCatalog):
+    """Its first wait is negative."""
+
     def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
         yield -1.0
         return (yield from super().read(timestamp_ms))
 
 
 class _NotANumber(InstantCatalog):
+    """Its first wait is no number."""
+
     def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
         yield float("nan")
         return (yield from super().read(timestamp_ms))
 
 
-@pytest.mark.parametrize("kind", [_Backwards, _NotANumber])
+class _LaterBackwards(InstantCatalog):
+    """A wait of it is negative when others have already passed."""
+
+    def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
+        snapshot = yield from super().read(timestamp_ms)
+        yield -0.5
+        return snapshot
+
+
+class _LaterNotANumber(InstantCatalog):
+    """A wait of it is no number when others have already passed."""
+
+    def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
+        snapshot = yield from super().read(timestamp_ms)
+        yield float("nan")
+        return snapshot
+
+
+@pytest.mark.parametrize("kind", [_Backwards, _NotANumber, _LaterBackwards, _LaterNotANumber])
 def test_a_wait_that_is_not_zero_or_more_is_refused(
     kind: type[InstantCatalog], fixed_store: FixedStore
 ) -> None:
-    config = _fixed(fixed_store(), 2_000.0, catalog=kind(1, (1,)))
+    config = _fixed(fixed_store(), 2_000.0, inter_arrival=_AllAtOnce(1), catalog=kind(1, (1,)))
     with pytest.raises(ValueError, match="waits must be 0 or more"):
         Simulation(config).run()
 

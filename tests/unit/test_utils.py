@@ -24,7 +24,16 @@ from endive.utils import (
 
 def test_streams_are_spawned_in_the_order_of_the_model() -> None:
     children = np.random.SeedSequence(42).spawn(8)
-    names = ["ARRIVAL", "RUNTIME", "OPERATION", "TABLE", "PARTITION", "STORAGE", "CONFLICT", "BACKOFF"]
+    names = [
+        "ARRIVAL",
+        "RUNTIME",
+        "OPERATION",
+        "TABLE",
+        "PARTITION",
+        "STORAGE",
+        "CONFLICT",
+        "BACKOFF",
+    ]
     assert [purpose.name for purpose in Purpose] == names
     for purpose, child in zip(Purpose, children, strict=True):
         expected = np.random.RandomState(np.random.MT19937(child)).random_sample(5)
@@ -87,12 +96,17 @@ def test_a_file_appears_whole_under_its_name(tmp_path: Path) -> None:
     assert list(final.parent.iterdir()) == [final]
 
 
+def _write_until_the_disk_is_full(final: Path) -> None:
+    with whole_file(final) as beside:
+        beside.write_text("half of")
+        raise OSError("disk full")
+
+
 def test_an_exception_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     final = tmp_path / "result.txt"
     final.write_text("old")
-    with pytest.raises(OSError, match="disk full"), whole_file(final) as beside:
-        beside.write_text("half of")
-        raise OSError("disk full")
+    with pytest.raises(OSError, match="disk full"):
+        _write_until_the_disk_is_full(final)
     assert final.read_text() == "old"
     assert list(tmp_path.iterdir()) == [final]
 
