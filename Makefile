@@ -17,7 +17,7 @@ $(STAMP): pyproject.toml constraints.txt
 # The main job: run the example experiment and say where the results are.
 verify: setup
 	$(BIN)/endive doctor
-	$(BIN)/endive run examples/spec_example.toml --out experiments
+	$(BIN)/endive run examples/spec_example.toml --out experiments --force
 
 test: setup
 	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow' tests invariants

@@ -44,47 +44,52 @@ NO_COST = ConflictCost()
 
 def payment_ms(storage: StorageProvider, cost: ConflictCost) -> float:
     """Draw how long it takes to do all of `cost`: kind after kind, each kind in parallel batches."""
-    sizes = storage.sizes
-    list_bytes, file_bytes = sizes.manifest_list, sizes.manifest_file
-    run = storage.batch_ms if storage.is_plain else _batch_through(storage)  # type: ignore[attr-defined]
-    total = 0.0
-    if cost.metadata_reads:
-        total += run("table_metadata.read", sizes.catalog, cost.metadata_reads)
-    if cost.manifest_list_reads:
-        total += run("manifest_list.read", list_bytes, cost.manifest_list_reads)
-    if cost.historical_ml_reads:
-        total += run("manifest_list.read", list_bytes, cost.historical_ml_reads)
-    if cost.manifest_file_reads:
-        total += run("manifest_file.read", file_bytes, cost.manifest_file_reads)
-    if cost.manifest_file_writes:
-        total += run("manifest_file.write", file_bytes, cost.manifest_file_writes)
-    if cost.manifest_list_appends:
-        total += run("manifest_list.append", list_bytes, cost.manifest_list_appends)
-    if cost.manifest_list_writes:
-        total += run("manifest_list.write", list_bytes, cost.manifest_list_writes)
-    return total
+    if not storage.is_plain:
+        return _payment_through(storage, cost)
+    width = storage.max_parallel
+    read_list, write_list, read_file, write_file, append_list = storage.manifest_samplers  # type: ignore[attr-defined]
+    paid_ms = 0.0
+    if count := cost.metadata_reads:
+        paid_ms += storage.batch_ms("table_metadata.read", storage.sizes.catalog, count)  # type: ignore[attr-defined]
+    if count := cost.manifest_list_reads:
+        paid_ms += read_list.draw_ms() if count == 1 else read_list.batch_ms(count, width)
+    if count := cost.historical_ml_reads:
+        paid_ms += read_list.batch_ms(count, width)
+    if count := cost.manifest_file_reads:
+        paid_ms += read_file.batch_ms(count, width)
+    if count := cost.manifest_file_writes:
+        paid_ms += write_file.draw_ms() if count == 1 else write_file.batch_ms(count, width)
+    if count := cost.manifest_list_appends:
+        if append_list is None:
+            # Let the store say that it cannot.
+            storage.tail_append("manifest_list", 0)
+        paid_ms += append_list.draw_ms() if count == 1 else append_list.batch_ms(count, width)
+    if count := cost.manifest_list_writes:
+        paid_ms += write_list.draw_ms() if count == 1 else write_list.batch_ms(count, width)
+    return paid_ms
 
 
-def _batch_through(storage: StorageProvider) -> Callable[[str, int, int], float]:
-    """The same batches through the store's own generators, for stores that are not the built-in one."""
+def _payment_through(storage: StorageProvider, cost: ConflictCost) -> float:
+    """The same payment through the store's own generators, for stores that are not the built-in one."""
+    list_bytes, file_bytes = storage.sizes.manifest_list, storage.sizes.manifest_file
 
-    def operation_of(name: str, size_bytes: int) -> Generator[float, None, Any]:
-        artifact, _, operation = name.partition(".")
-        if operation == "read":
-            return storage.read(artifact, size_bytes)
-        if operation == "write":
-            return storage.write(artifact, size_bytes)
+    def append() -> Generator[float, None, Any]:
         if storage.supports_tail_append:
-            return storage.tail_append(artifact, size_bytes)
-        return storage.append(artifact, storage.length(artifact), size_bytes)
+            return storage.tail_append("manifest_list", list_bytes)
+        return storage.append("manifest_list", storage.length("manifest_list"), list_bytes)
 
-    def run(name: str, size_bytes: int, count: int) -> float:
-        total = 0.0
+    operations: tuple[tuple[int, Callable[[], Generator[float, None, Any]]], ...] = (
+        (cost.metadata_reads, lambda: storage.read("table_metadata", storage.sizes.catalog)),
+        (cost.manifest_list_reads, lambda: storage.read("manifest_list", list_bytes)),
+        (cost.historical_ml_reads, lambda: storage.read("manifest_list", list_bytes)),
+        (cost.manifest_file_reads, lambda: storage.read("manifest_file", file_bytes)),
+        (cost.manifest_file_writes, lambda: storage.write("manifest_file", file_bytes)),
+        (cost.manifest_list_appends, append),
+        (cost.manifest_list_writes, lambda: storage.write("manifest_list", list_bytes)),
+    )
+    paid_ms = 0.0
+    for count, operation in operations:
         for start in range(0, count, storage.max_parallel):
-            slowest = 0.0
-            for _ in range(min(storage.max_parallel, count - start)):
-                slowest = max(slowest, total_ms(operation_of(name, size_bytes)))
-            total += slowest
-        return total
-
-    return run
+            batch = range(min(storage.max_parallel, count - start))
+            paid_ms += max(total_ms(operation()) for _ in batch)
+    return paid_ms

@@ -53,6 +53,8 @@ _FIELDS = (
 )
 _ROW = struct.Struct("<" + "".join(code for _, code, _ in _FIELDS))
 _DTYPE = np.dtype([(name, kind) for name, _, kind in _FIELDS])
+# The same row without its fields: copied as one piece of memory.
+_OPAQUE = np.dtype((np.void, _DTYPE.itemsize))
 
 # The columns of §6.2 in its order, then ours.
 COLUMNS = (
@@ -157,13 +159,21 @@ class RowLog:
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[Any]:
         """Some packed rows, in the order asked for."""
-        taken = np.empty(len(indices), dtype=_DTYPE)
+        if not len(indices):
+            return np.empty(0, dtype=_DTYPE)
+        # Rows end roughly in the order in which they began: a run of ids touches few chunks.
+        first, last = int(indices.min()) // _ROWS_PER_CHUNK, int(indices.max()) // _ROWS_PER_CHUNK
+        if (last - first) * _ROWS_PER_CHUNK <= 2 * len(indices):
+            rows = np.concatenate(
+                [np.frombuffer(chunk, dtype=_OPAQUE) for chunk in self._chunks[first : last + 1]]
+            )
+            return rows[indices - first * _ROWS_PER_CHUNK].view(_DTYPE)
+        taken = np.empty(len(indices), dtype=_OPAQUE)
         chunk_of, place = np.divmod(indices, _ROWS_PER_CHUNK)
         for chunk in np.unique(chunk_of):
             here = chunk_of == chunk
-            rows = np.frombuffer(self._chunks[chunk], dtype=_DTYPE)
-            taken[here] = rows[place[here]]
-        return taken
+            taken[here] = np.frombuffer(self._chunks[chunk], dtype=_OPAQUE)[place[here]]
+        return taken.view(_DTYPE)
 
     def words(self, name: str) -> list[str | None]:
         """What the codes of a coded column stand for."""
@@ -254,36 +264,37 @@ def digest(log: RowLog) -> str:
 
 
 def arrow_batches(log: RowLog) -> Iterator[pa.RecordBatch]:
-    """The result table in order of transaction id, a bounded piece at a time."""
+    """The result table in order of transaction id, a bounded piece at a time; words are dictionary-encoded."""
     import pyarrow as pa
 
     schema = arrow_schema()
-    words = {
-        field.name: pa.array(log.words(field.name), pa.string())
-        for field in schema
-        if field.type == pa.string()
-    }
     order = log.order()
     for start in range(0, max(1, len(order)), _ROWS_PER_GROUP):
         rows = log.take(order[start : start + _ROWS_PER_GROUP])
-        arrays = [
-            words[field.name].take(pa.array(rows[field.name].astype("i4")))
-            if field.name in words
-            else pa.array(np.ascontiguousarray(rows[field.name]), field.type)
-            for field in schema
-        ]
+        arrays = []
+        for field in schema:
+            values = np.ascontiguousarray(rows[field.name])
+            if pa.types.is_dictionary(field.type):
+                words = log.words(field.name)
+                nothing = np.array([word is None for word in words] or [False])[values]
+                codes = pa.array(values, mask=nothing)
+                named = pa.array(["" if word is None else word for word in words], pa.string())
+                arrays.append(pa.DictionaryArray.from_arrays(codes, named))
+            else:
+                arrays.append(pa.array(values, field.type))
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def arrow_schema() -> pa.Schema:
-    """Names and types of the result table."""
+def arrow_schema(*, plain_words: bool = False) -> pa.Schema:
+    """Names and types of the result table; words are dictionary-encoded unless asked for as plain strings."""
     import pyarrow as pa
 
+    words = pa.string() if plain_words else pa.dictionary(pa.int8(), pa.string())
     kinds = {"f": pa.float64(), "i": pa.int64()}
 
     def kind(name: str) -> pa.DataType:
         dtype = _DTYPE[name]
-        return pa.string() if dtype.itemsize == 1 else kinds[dtype.kind]
+        return words if dtype.itemsize == 1 else kinds[dtype.kind]
 
     return pa.schema([pa.field(name, kind(name)) for name in COLUMNS])
 
@@ -294,7 +305,13 @@ def write_parquet(
     """Write the result table; the file appears under its name only when it is whole."""
     import pyarrow.parquet as pq
 
-    schema = arrow_schema().with_metadata(dict(metadata or {}))
-    with whole_file(path) as beside, pq.ParquetWriter(beside, schema) as writer:
+    # Times are all different, so looking for repetitions in them is time lost.
+    repetitive = [
+        name for name in COLUMNS if _DTYPE[name].kind == "i" and _DTYPE[name].itemsize < 8
+    ]
+    # Without Arrow's own schema in the file every reader sees words as plain strings.
+    settings = {"use_dictionary": repetitive, "store_schema": False}
+    with whole_file(path) as beside, pq.ParquetWriter(beside, arrow_schema(), **settings) as writer:
+        writer.add_key_value_metadata(dict(metadata or {}))
         for batch in arrow_batches(log):
             writer.write_batch(batch)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import gc
+from bisect import insort
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush, heapreplace
+from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,8 +37,12 @@ __all__ = ["Progress", "Simulation", "SimulationConfig", "Statistics"]
 _ARRIVAL_PRIORITY = 1
 _FIRST_STEP_PRIORITY = 2
 _PROGRESS_SLICES = 400
-_HORIZON_MS = 500.0
+# A power of two, so that slots begin and end exactly where they should.
+_SLOT_MS = 512.0
+_NEVER_MS = 1e300
 _GC_THRESHOLD = 200_000
+
+_Entry = tuple[float, int, Callable[[], float], Callable[[Any], None]]
 
 
 @dataclass(frozen=True)
@@ -133,7 +138,7 @@ class Statistics:
         import pyarrow as pa
 
         table = pa.Table.from_batches(results.arrow_batches(self._log))
-        frame: pd.DataFrame = table.to_pandas()
+        frame: pd.DataFrame = table.cast(results.arrow_schema(plain_words=True)).to_pandas()
         return frame
 
     def export_parquet(self, path: str, *, metadata: Mapping[str, str] | None = None) -> None:
@@ -203,7 +208,7 @@ class _Run:
 
     def until_end(self, on_progress: Callable[[Progress], None] | None) -> Statistics:
         duration_ms = self._config.duration_ms
-        _drive_generator(self._env, self._arrivals(), _ARRIVAL_PRIORITY)
+        self._env.drive(self._arrivals(), _ARRIVAL_PRIORITY)
         if on_progress is not None:
             # Stopping in between changes nothing: the end of a slice is an event that touches nobody.
             for part in range(1, _PROGRESS_SLICES):
@@ -231,7 +236,7 @@ class _Run:
                 log_entry_size=self._config.log_entry_size,
                 clock=self._env,
             )
-            _drive_generator(self._env, steps, _FIRST_STEP_PRIORITY + txn.txn_id, self._finish)
+            self._env.drive(steps, _FIRST_STEP_PRIORITY + txn.txn_id, self._finish)
 
     def _finish(self, result: TransactionResult) -> None:
         del self._in_flight[result.txn_id]
@@ -249,10 +254,9 @@ class _Run:
 
 
 class _Environment(simpy.Environment):
-    """A SimPy environment whose loop is unrolled for the one kind of event there is here.
+    """A SimPy environment with a loop of its own, for the one kind of event there is here: a generator's next step.
 
-    Clock and queue are SimPy's, and SimPy's own `run` would do the same with them, at twice the price
-    (a test compares the two).
+    The naive engine of the tests runs on SimPy's own loop, processes and timeouts, and gives the same results.
     """
 
     # A plain attribute in place of SimPy's property: transactions ask for the time at every step.
@@ -260,78 +264,83 @@ class _Environment(simpy.Environment):
 
     def __init__(self) -> None:
         super().__init__()
-        # Most pending events are long runtimes. They wait apart, so that the queue of what is due soon stays short.
-        self._later: list[Any] = []
-        self._horizon_ms = _HORIZON_MS
+        # Entries are (due, priority, the step to take, what to do with the generator's result). Those of the slot of
+        # time at hand are a sorted agenda. All others, mostly long runtimes, wait unsorted in one list per slot.
+        self._agenda: list[_Entry] = []
+        self._agenda_ends_ms = 0.0
+        self._later: dict[int, list[_Entry]] = {}
+        self._slots: list[int] = []
+
+    def drive(
+        self,
+        steps: Generator[float, None, Any],
+        priority: int,
+        on_return: Callable[[Any], None] = lambda _: None,
+    ) -> None:
+        """Turn every millisecond value that `steps` yields into a wait, starting with the first one now.
+
+        `priority` orders what is due at the same instant: arrivals, then transactions by id.
+        """
+        try:
+            wait_ms = next(steps)
+            # A step that takes no time is over before anybody else's turn comes. Arrivals take turns by id.
+            while wait_ms == 0.0 and priority != _ARRIVAL_PRIORITY:
+                wait_ms = next(steps)
+        except StopIteration as stop:
+            on_return(stop.value)
+            return
+        if not wait_ms >= 0.0:
+            raise _bad_wait(wait_ms)
+        entry = (self.now + wait_ms, priority, steps.__next__, on_return)
+        if entry[0] < self._agenda_ends_ms:
+            insort(self._agenda, entry)
+        else:
+            self._postpone(entry)
 
     def run_until(self, end_ms: float) -> None:
         """Do everything that is due before `end_ms`."""
-        queue, later = self._queue, self._later
-        horizon_ms = self._horizon_ms
-        while True:
-            if not queue or queue[0][0] >= horizon_ms:
-                while queue:
-                    heappush(later, heappop(queue))
-                if not later or later[0][0] >= end_ms:
-                    break
-                horizon_ms = self._horizon_ms = later[0][0] + _HORIZON_MS
-                while later and later[0][0] < horizon_ms:
-                    heappush(queue, heappop(later))
-            now_ms, priority, _, drive = queue[0]
-            if now_ms >= end_ms:
-                break
-            self.now = self._now = now_ms
-            try:
-                wait_ms = drive.next_wait()  # type: ignore[attr-defined]
-            except StopIteration as stop:
-                # Whatever was scheduled meanwhile is due later than this, so this is still the first entry.
-                heappop(queue)
-                drive.on_return(stop.value)  # type: ignore[attr-defined]
-                continue
-            if not wait_ms >= 0.0:
-                raise _bad_wait(wait_ms)
-            due_ms = now_ms + wait_ms
-            if due_ms < horizon_ms:
-                heapreplace(queue, (due_ms, priority, 0, drive))
+        while self._open_next_slot(end_ms):
+            agenda, agenda_ends_ms = self._agenda, self._agenda_ends_ms
+            done = 0
+            # What the steps schedule is due now or later, so it lands behind the entry at hand and is found in its turn.
+            for now_ms, priority, next_wait, on_return in agenda:
+                done += 1
+                self.now = now_ms
+                try:
+                    wait_ms = next_wait()
+                except StopIteration as stop:
+                    on_return(stop.value)
+                    continue
+                if not wait_ms >= 0.0:
+                    raise _bad_wait(wait_ms)
+                due_ms = now_ms + wait_ms
+                if due_ms < agenda_ends_ms:
+                    insort(agenda, (due_ms, priority, next_wait, on_return), done)
+                else:
+                    self._postpone((due_ms, priority, next_wait, on_return))
+        self.now = self._agenda_ends_ms = end_ms
+        self._agenda = []
+
+    def _open_next_slot(self, end_ms: float) -> bool:
+        """Make an agenda of the next slot that has entries, if any of them is due before `end_ms`."""
+        if not self._slots or self._slots[0] * _SLOT_MS >= end_ms:
+            return False
+        slot = heappop(self._slots)
+        entries = sorted(self._later.pop(slot))
+        self._agenda_ends_ms = min((slot + 1) * _SLOT_MS, end_ms)
+        while entries and entries[-1][0] >= end_ms:
+            self._postpone(entries.pop())
+        self._agenda = entries
+        return bool(entries)
+
+    def _postpone(self, entry: _Entry) -> None:
+        if entry[0] < _NEVER_MS:
+            slot = int(entry[0] / _SLOT_MS)
+            if slot in self._later:
+                self._later[slot].append(entry)
             else:
-                heappop(queue)
-                heappush(later, (due_ms, priority, 0, drive))
-        self.now = self._now = end_ms
-
-
-class _Drive(simpy.Event):
-    """One event per generator, scheduled again and again, instead of a Process with a Timeout per wait."""
-
-    def __init__(
-        self,
-        env: simpy.Environment,
-        steps: Generator[float, None, Any],
-        on_return: Callable[[Any], None],
-    ) -> None:
-        self.env = env
-        self.callbacks = []
-        self.next_wait = steps.__next__
-        self.on_return = on_return
-
-
-def _drive_generator(
-    env: simpy.Environment,
-    steps: Generator[float, None, Any],
-    priority: int,
-    on_return: Callable[[Any], None] = lambda _: None,
-) -> None:
-    """Turn every millisecond value that `steps` yields into a wait, starting with the first one now.
-
-    `priority` orders what is due at the same instant: arrivals, then transactions by id.
-    """
-    try:
-        wait_ms = next(steps)
-    except StopIteration as stop:
-        on_return(stop.value)
-        return
-    if not wait_ms >= 0.0:
-        raise _bad_wait(wait_ms)
-    env.schedule(_Drive(env, steps, on_return), priority, wait_ms)  # type: ignore[arg-type]
+                self._later[slot] = [entry]
+                heappush(self._slots, slot)
 
 
 def _bad_wait(wait_ms: float) -> ValueError:

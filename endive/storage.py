@@ -9,8 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from functools import partial
-from math import exp
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from endive.latency import (
     UniformLatency,
 )
 from endive.profiles import ProviderProfile
+from endive.sampling import OperationSampler
 from endive.utils import NormalStream
 
 __all__ = [
@@ -62,6 +62,13 @@ PROFILE_LATENCY: Mapping[str, str | None] = {
     "manifest_file.read": "put",
     "manifest_file.write": "put",
 }
+MANIFEST_OPERATIONS = (
+    "manifest_list.read",
+    "manifest_list.write",
+    "manifest_file.read",
+    "manifest_file.write",
+    "manifest_list.append",
+)
 _ANY_ARTIFACT = {"read": "put", "write": "put", "cas": "cas", "append": "append"}
 
 # What a subclass must leave alone for the short cuts of catalogs and payments to be exact.
@@ -76,9 +83,6 @@ _SHORT_CUT = (
     "rest_ms",
     "swap",
 )
-
-# Below this many operations a Python loop beats the overhead of an array.
-_VECTOR_FROM = 24
 
 
 @dataclass(frozen=True)
@@ -195,8 +199,7 @@ class ProfileStorageProvider(StorageProvider):
         self._normals = NormalStream(rng)
         self._versions: dict[str, int] = {}
         self._lengths: dict[str, int] = {}
-        # Per operation and size: found once, used a million times.
-        self._samplers: dict[tuple[str, int], Callable[[], float]] = {}
+        self._find_samplers()
         self.is_plain = all(
             getattr(type(self), name) is getattr(ProfileStorageProvider, name)
             for name in _SHORT_CUT
@@ -218,47 +221,40 @@ class ProfileStorageProvider(StorageProvider):
 
     # -- sampling ------------------------------------------------------------------------------------------------
 
-    def sampler(self, operation: str, size_bytes: int) -> Callable[[], float]:
+    def _find_samplers(self) -> None:
+        # Per operation and size: found once, used a million times.
+        self._samplers: dict[tuple[str, int], OperationSampler] = {}
+        self.manifest_samplers = tuple(
+            self.sampler(operation, getattr(self.sizes, operation.partition(".")[0]))
+            if operation in self._distributions
+            else None
+            for operation in MANIFEST_OPERATIONS
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Samplers are bound to this very store's stream: a copy must find its own.
+        return {name: value for name, value in vars(self).items() if not name.endswith("_samplers")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._find_samplers()
+
+    def sampler(self, operation: str, size_bytes: int) -> OperationSampler:
         """What draws the latency of one operation, such as `catalog.cas`, on an object of this size."""
         found = self._samplers.get((operation, size_bytes))
         if found is None:
-            found = self._new_sampler(self.distribution(operation, size_bytes))
+            distribution = self.distribution(operation, size_bytes)
+            found = OperationSampler(distribution, self._normals, self._rng)
             self._samplers[operation, size_bytes] = found
         return found
 
-    def _new_sampler(self, distribution: LatencyDistribution) -> Callable[[], float]:
-        if type(distribution) is LognormalLatency:
-            return _LognormalSampler(distribution, self._normals)
-        if isinstance(distribution, NormalDriven):
-            return _NormalDrivenSampler(distribution, self._normals)
-        return partial(distribution.sample, self._rng)
-
     def latency_ms(self, operation: str, size_bytes: int) -> float:
         """Draw the latency of one operation on an object of this size."""
-        return self.sampler(operation, size_bytes)()
+        return self.sampler(operation, size_bytes).draw_ms()
 
     def batch_ms(self, operation: str, size_bytes: int, count: int) -> float:
         """Draw `count` operations run in batches of `max_parallel`, each batch as slow as its slowest."""
-        draw_ms = self._samplers.get((operation, size_bytes)) or self.sampler(operation, size_bytes)
-        if count == 1:
-            return draw_ms()
-        width = self.max_parallel
-        distribution = self.distribution(operation, size_bytes)
-        if count < _VECTOR_FROM or not isinstance(distribution, NormalDriven):
-            total_ms = 0.0
-            for start in range(0, count, width):
-                slowest_ms = 0.0
-                for _ in range(min(width, count - start)):
-                    slowest_ms = max(slowest_ms, draw_ms())
-                total_ms += slowest_ms
-            return total_ms
-        # The map from normals is monotone, so the slowest of a batch is the image of its largest normal.
-        normals = self._normals.take(count)
-        full = count - count % width
-        largest = normals[:full].reshape(-1, width).max(axis=1)
-        if full < count:
-            largest = np.append(largest, normals[full:].max())
-        return float(distribution.from_normals(largest).sum())
+        return self.sampler(operation, size_bytes).batch_ms(count, self.max_parallel)
 
     def distribution(self, operation: str, size_bytes: int = 0) -> LatencyDistribution:
         """The latency distribution of an operation on an object of this size."""
@@ -270,10 +266,14 @@ class ProfileStorageProvider(StorageProvider):
     def rest_ms(self, operation: str, size_bytes: int, drawn_ms: float, success: bool) -> float:
         """What remains after the effect point; a failure has its own total latency where one is known."""
         to_effect_ms = drawn_ms * self.effect_point
-        if not success and f"{operation}_failure" in self._distributions:
+        if not success and self.has_failure_latency(operation):
             failed_ms = self.latency_ms(f"{operation}_failure", size_bytes)
             return failed_ms - to_effect_ms if failed_ms > to_effect_ms else 0.0
         return drawn_ms - to_effect_ms
+
+    def has_failure_latency(self, operation: str) -> bool:
+        """Whether the failures of a conditional operation have a latency of their own."""
+        return f"{operation}_failure" in self._distributions
 
     # -- effects -------------------------------------------------------------------------------------------------
 
@@ -399,36 +399,6 @@ class ProfileStorageProvider(StorageProvider):
     def min_latency_ms(self) -> float:
         """The floor under every latency of this store (§8.6)."""
         return self._min_latency_ms
-
-
-class _LognormalSampler:
-    """The hottest draw of all, in one call."""
-
-    __slots__ = ("_floor_ms", "_mu", "_normals", "_sigma")
-
-    def __init__(self, distribution: LognormalLatency, normals: NormalStream) -> None:
-        self._mu, self._sigma = distribution.mu, distribution.sigma
-        self._floor_ms = distribution.min_latency_ms
-        self._normals = normals
-
-    def __call__(self) -> float:
-        normals = self._normals
-        z = normals.values.pop() if normals.values else normals.refill()
-        latency_ms = exp(self._mu + self._sigma * z)
-        return latency_ms if latency_ms > self._floor_ms else self._floor_ms
-
-
-class _NormalDrivenSampler:
-    """A draw from any other map of standard normals."""
-
-    __slots__ = ("_distribution", "_normals")
-
-    def __init__(self, distribution: NormalDriven, normals: NormalStream) -> None:
-        self._distribution = distribution
-        self._normals = normals
-
-    def __call__(self) -> float:
-        return self._distribution.from_normal(self._normals.next())
 
 
 def create_provider(

@@ -152,7 +152,6 @@ class Transaction(ABC):
     operation_type: str = ""
 
     __slots__ = (
-        "_intended_partitions",
         "backoff_ms",
         "catalog_commit_ms",
         "catalog_read_ms",
@@ -187,11 +186,6 @@ class Transaction(ABC):
         self.runtime_ms = runtime_ms
         self.tables_written = tables_written
         self.partitions_written = partitions_written
-        self._intended_partitions = (
-            None
-            if partitions_written is None
-            else {table: tuple(sorted(parts)) for table, parts in partitions_written.items()}
-        )
         self.status = TransactionStatus.PENDING
         self.work_done_ms = -1.0
         self.commit_calls = 0
@@ -262,10 +256,14 @@ class Transaction(ABC):
 
         # 3. Commit, as often as allowed. Manifests must be written for these many tables:
         tables_to_write = len(self.tables_written)
+        cost_per_table = self.get_per_attempt_cost(ml_append_mode)
+        partitions = self._intended_partitions()
         for attempt in range(max_retries + 1):
             # a. Pay for the attempt; a table without overlap still has its valid manifests (§8.12).
             if tables_to_write:
-                cost = self.get_per_attempt_cost(ml_append_mode).times(tables_to_write)
+                cost = cost_per_table
+                if tables_to_write > 1:
+                    cost = cost.times(tables_to_write)
                 paid_ms = payment_ms(storage, cost)
                 yield paid_ms
                 self.per_attempt_io_ms += paid_ms
@@ -275,9 +273,7 @@ class Transaction(ABC):
             writes = {}
             for table_id in self.tables_written:
                 writes[table_id] = seen.tables[table_id].version + 1
-            intention = make_intention(
-                self.txn_id, seen.seq, writes, self._intended_partitions, log_entry_size
-            )
+            intention = make_intention(self.txn_id, seen.seq, writes, partitions, log_entry_size)
             self.commit_calls += 1
             called_ms = clock.now
             result = yield from catalog.commit(seen.seq, writes, called_ms, intention)
@@ -302,12 +298,9 @@ class Transaction(ABC):
             self.catalog_read_ms += now_ms - called_ms
 
             # e, f. Without overlap all manifests are still valid: just try again.
-            tables_to_write = 0
-            if self.has_write_overlap(seen, current):
+            tables_to_write = self.overlapping_tables(seen, current)
+            if tables_to_write:
                 # g. With overlap, pay for resolving the conflict; a real one may end it all.
-                tables_to_write = 1
-                if len(self.tables_written) > 1:
-                    tables_to_write = self._overlapping_tables(seen, current)
                 cost = self.get_conflict_cost(current.seq - seen.seq, ml_append_mode)
                 if cost is not NO_COST:
                     paid_ms = payment_ms(storage, cost)
@@ -323,40 +316,51 @@ class Transaction(ABC):
 
         return self._finish(TransactionStatus.ABORTED, MAX_RETRIES_REASON, now_ms)
 
+    def _intended_partitions(self) -> dict[int, tuple[int, ...]] | None:
+        if self.partitions_written is None:
+            return None
+        intended = {}
+        for table_id, parts in self.partitions_written.items():
+            intended[table_id] = tuple(sorted(parts)) if len(parts) > 1 else tuple(parts)
+        return intended
+
     def has_write_overlap(
         self, old_snapshot: CatalogSnapshot, new_snapshot: CatalogSnapshot
     ) -> bool:
         """Whether an intervening commit touched a table and partition that this transaction writes (§3.3)."""
-        return self._overlapping_tables(old_snapshot, new_snapshot) > 0
+        return self.overlapping_tables(old_snapshot, new_snapshot) > 0
 
-    def _overlapping_tables(
+    def overlapping_tables(
         self, old_snapshot: CatalogSnapshot, new_snapshot: CatalogSnapshot
     ) -> int:
         """How many written tables intervening commits overlap."""
         count = 0
+        old_tables, new_tables = old_snapshot.tables, new_snapshot.tables
+        partitions_written = self.partitions_written
         for table_id in self.tables_written:
-            old_table = old_snapshot.tables[table_id]
-            new_table = new_snapshot.tables[table_id]
-            if old_table.version == new_table.version:
+            old_table, new_table = old_tables[table_id], new_tables[table_id]
+            # Snapshots share what no commit has touched.
+            if old_table is new_table or old_table.version == new_table.version:
                 continue
-            if self.partitions_written is None:
+            if partitions_written is None:
                 count += 1
                 continue
-            old_versions = old_table.partition_versions
-            new_versions = new_table.partition_versions
-            for partition_id in self.partitions_written.get(table_id, ()):
+            old_versions, new_versions = old_table.partition_versions, new_table.partition_versions
+            for partition_id in partitions_written.get(table_id, ()):
                 if old_versions[partition_id] != new_versions[partition_id]:
                     count += 1
                     break
         return count
 
     def _count(self, cost: ConflictCost) -> None:
-        self.manifest_list_reads += cost.manifest_list_reads + cost.historical_ml_reads
+        self.manifest_list_reads += cost.manifest_list_reads
         self.manifest_list_writes += cost.manifest_list_writes
-        self.manifest_file_reads += cost.manifest_file_reads
         self.manifest_file_writes += cost.manifest_file_writes
-        self.historical_ml_reads += cost.historical_ml_reads
-        self.manifest_list_appends += cost.manifest_list_appends
+        if cost.historical_ml_reads or cost.manifest_file_reads or cost.manifest_list_appends:
+            self.manifest_list_reads += cost.historical_ml_reads
+            self.historical_ml_reads += cost.historical_ml_reads
+            self.manifest_file_reads += cost.manifest_file_reads
+            self.manifest_list_appends += cost.manifest_list_appends
 
     def _finish(
         self, status: TransactionStatus, abort_reason: str | None, now_ms: float

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BLOCK = 4096
+_HANDFUL = 256
 _T = TypeVar("_T")
 
 
@@ -49,12 +50,15 @@ class NormalStream:
     the plain stream at a tenth of the price.
     """
 
-    __slots__ = ("_block", "_rng", "values")
+    __slots__ = ("_block", "_place", "_rng", "values")
 
     def __init__(self, rng: np.random.RandomState) -> None:
         self._rng = rng
         self._block: NDArray[np.float64] = np.empty(0)
-        # What is left of the block, last first, so that the next one is popped off the end.
+        # Where the block goes on, behind the values handed out for single draws.
+        self._place = 0
+        # A few values as floats, last first, so that the next one is popped off the end. Always the same list:
+        # samplers hold on to it.
         self.values: list[float] = []
 
     def next(self) -> float:
@@ -62,16 +66,24 @@ class NormalStream:
         return self.values.pop() if self.values else self.refill()
 
     def refill(self) -> float:
-        """Draw a new block when the old one is used up, and take its first normal."""
-        self._block = self._rng.standard_normal(_BLOCK)
-        self.values = self._block[::-1].tolist()
+        """Hand out more values for single draws when the last ones are used up, and take the first."""
+        if self._place == len(self._block):
+            self._block, self._place = self._rng.standard_normal(_BLOCK), 0
+        handed_out = self._block[self._place : self._place + _HANDFUL]
+        self._place += len(handed_out)
+        self.values[:] = handed_out[::-1].tolist()
         return self.values.pop()
 
     def take(self, count: int) -> NDArray[np.float64]:
         """The next `count` standard normals."""
-        left = len(self.values)
-        rest = self._block[len(self._block) - left :][:count]
-        del self.values[max(0, left - count) :]
+        # Single values that are still waiting come first; they are the block's last before its place.
+        start = self._place - len(self.values)
+        rest = self._block[start : start + count]
+        if len(self.values) <= count:
+            self.values.clear()
+            self._place = start + len(rest)
+        else:
+            del self.values[len(self.values) - count :]
         if len(rest) == count:
             return rest
         fresh: NDArray[np.float64] = self._rng.standard_normal(count - len(rest))

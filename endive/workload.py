@@ -6,12 +6,13 @@ from abc import ABC, abstractmethod
 from bisect import bisect_right
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from endive.latency import LatencyDistribution, NormalDriven
+from endive.sampling import block_sampler
 from endive.transaction import (
     FastAppendTransaction,
     MergeAppendTransaction,
@@ -54,10 +55,19 @@ class _Selector(ABC):
         return read, frozenset(chosen[:written])
 
 
+@lru_cache(maxsize=4096)
+def _only(item: int) -> frozenset[int]:
+    return frozenset((item,))
+
+
 class _Uniform(_Selector):
+    def _select(self, count: int, total: int, rng: Uniforms) -> Selection:
+        if count == 1 <= total:
+            only = _only(int(rng.random_sample() * total))
+            return only, only
+        return super()._select(count, total, rng)
+
     def _choose(self, count: int, total: int, rng: Uniforms) -> list[int]:
-        if count == 1:
-            return [int(rng.random_sample() * total)]
         # A partial Fisher–Yates shuffle that remembers only the positions it has moved.
         moved: dict[int, int] = {}
         chosen = []
@@ -206,7 +216,7 @@ class Workload:
         config = self.config
         next_delay_ms = _sampler(config.inter_arrival, random_stream(self.seed, Purpose.ARRIVAL))
         next_runtime_ms = _sampler(config.runtime, random_stream(self.seed, Purpose.RUNTIME))
-        new_transaction = self._operations(
+        next_operation = self._operations(
             UniformStream(random_stream(self.seed, Purpose.OPERATION))
         )
         select_tables = (config.table_selector or UniformTableSelector()).select
@@ -229,31 +239,30 @@ class Workload:
                     total = config.partitions_per_table[table_id]
                     _, written = select_partitions(partitions_per_txn, total, partition_rng)
                     partitions[table_id] = written
-            yield (
-                delay_ms,
-                new_transaction(txn_id, submit_time_ms, next_runtime_ms(), tables, partitions),
-            )
+            create = next_operation()
+            runtime_ms = next_runtime_ms()
+            yield delay_ms, create(txn_id, submit_time_ms, runtime_ms, tables, partitions)
             txn_id += 1
 
-    def _operations(self, rng: Uniforms) -> Callable[..., Transaction]:
-        """A function that draws an operation type by weight and makes a transaction of it."""
+    def _operations(self, rng: Uniforms) -> Callable[[], Callable[..., Transaction]]:
+        """A function that draws an operation type by weight."""
         config = self.config
         fast, merge = config.fast_append_weight, config.merge_append_weight
         total = fast + merge + config.validated_overwrite_weight
         fast_below, merge_below = fast / total, (fast + merge) / total
-        per_commit = config.manifests_per_concurrent_commit
+        merge_append = partial(
+            MergeAppendTransaction,
+            manifests_per_concurrent_commit=config.manifests_per_concurrent_commit,
+        )
+        next_uniform = rng.random_sample
 
-        def create(*arguments: object) -> Transaction:
-            u = rng.random_sample()
+        def draw() -> Callable[..., Transaction]:
+            u = next_uniform()
             if u < fast_below:
-                return FastAppendTransaction(*arguments)  # type: ignore[arg-type]
-            if u < merge_below:
-                return MergeAppendTransaction(
-                    *arguments, manifests_per_concurrent_commit=per_commit
-                )
-            return ValidatedOverwriteTransaction(*arguments)  # type: ignore[arg-type]
+                return FastAppendTransaction
+            return merge_append if u < merge_below else ValidatedOverwriteTransaction
 
-        return create
+        return draw
 
 
 def _uniforms(selector: object, rng: np.random.RandomState) -> Any:
@@ -265,6 +274,5 @@ def _uniforms(selector: object, rng: np.random.RandomState) -> Any:
 def _sampler(distribution: LatencyDistribution, rng: np.random.RandomState) -> Callable[[], float]:
     """Draws from a distribution, in blocks where it is a map of standard normals."""
     if isinstance(distribution, NormalDriven):
-        normals, from_normal = NormalStream(rng), distribution.from_normal
-        return lambda: from_normal(normals.next())
+        return block_sampler(distribution, NormalStream(rng))
     return lambda: distribution.sample(rng)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping
+from typing import Any
 
 from endive.catalog.state import CatalogState, call_with_effect, read_through
 from endive.catalog.types import (
@@ -12,6 +13,7 @@ from endive.catalog.types import (
     CommitResult,
     IntentionRecord,
     make_commit_result,
+    make_snapshot,
 )
 from endive.storage import ProfileStorageProvider, StorageProvider
 
@@ -21,33 +23,25 @@ POINTER_KEY = "catalog/pointer"
 class PointerCatalog(Catalog):
     """One atomic pointer for all tables: any commit since `expected_seq` fails the swap (§2.1, contention note)."""
 
-    def __init__(
-        self,
-        num_tables: int,
-        partitions_per_table: tuple[int, ...],
-        draw_read_ms: Callable[[], float],
-        draw_swap_ms: Callable[[], float],
-        effect_point: float,
-    ) -> None:
+    _draw_read_ms: Callable[[], float]
+    _draw_swap_ms: Callable[[], float]
+    _draw_failure_ms: Callable[[], float] | None = None
+    _effect_point: float
+
+    def __init__(self, num_tables: int, partitions_per_table: tuple[int, ...]) -> None:
         self._state = CatalogState(num_tables, tuple(partitions_per_table))
-        self._draw_read_ms = draw_read_ms
-        self._draw_swap_ms = draw_swap_ms
-        self._effect_point = effect_point
 
     @abstractmethod
     def _swap(self, expected_seq: int) -> bool:
         """Compare and swap the pointer now."""
-
-    @abstractmethod
-    def _failed_rest_ms(self, drawn_ms: float) -> float:
-        """What remains of a failed swap after its effect."""
 
     def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
         """Read the pointer; the snapshot is captured at the effect point."""
         drawn_ms = self._draw_read_ms()
         to_effect_ms = drawn_ms * self._effect_point
         yield to_effect_ms
-        snapshot = self._state.capture(timestamp_ms + to_effect_ms)
+        state = self._state
+        snapshot = make_snapshot(state.seq, state.tables, timestamp_ms + to_effect_ms)
         if to_effect_ms < drawn_ms:
             yield drawn_ms - to_effect_ms
         return snapshot
@@ -64,11 +58,11 @@ class PointerCatalog(Catalog):
         to_effect_ms = drawn_ms * self._effect_point
         yield to_effect_ms
         success = self._swap(expected_seq)
+        rest_ms = drawn_ms - to_effect_ms
         if success:
             self._state.apply(writes, intention)
-            rest_ms = drawn_ms - to_effect_ms
-        else:
-            rest_ms = self._failed_rest_ms(drawn_ms)
+        elif self._draw_failure_ms is not None:
+            rest_ms = max(0.0, self._draw_failure_ms() - to_effect_ms)
         if rest_ms > 0.0:
             yield rest_ms
         return make_commit_result(success, to_effect_ms + rest_ms)
@@ -87,24 +81,35 @@ class CASCatalog(PointerCatalog):
     ) -> None:
         self._storage = storage
         self._size_bytes = storage.sizes.catalog
+        super().__init__(num_tables, partitions_per_table)
+        self._use_storage()
+
+    def _use_storage(self) -> None:
+        storage = self._storage
         if isinstance(storage, ProfileStorageProvider) and storage.is_plain:
             # Sampling a built-in store directly saves a layer of generators where it is hottest.
             self._plain = storage
-            draw_read_ms = storage.sampler("catalog.read", self._size_bytes)
-            draw_swap_ms = storage.sampler("catalog.cas", self._size_bytes)
-            effect_point = storage.effect_point
+            self._draw_read_ms = storage.sampler("catalog.read", self._size_bytes).draw_ms
+            self._draw_swap_ms = storage.sampler("catalog.cas", self._size_bytes).draw_ms
+            self._effect_point = storage.effect_point
+            if storage.has_failure_latency("catalog.cas"):
+                failed = storage.sampler("catalog.cas_failure", self._size_bytes)
+                self._draw_failure_ms = failed.draw_ms
         else:
             self.read = self._read_through  # type: ignore[method-assign]
             self.commit = self._commit_through  # type: ignore[method-assign]
-            draw_read_ms = draw_swap_ms = float
-            effect_point = 1.0
-        super().__init__(num_tables, partitions_per_table, draw_read_ms, draw_swap_ms, effect_point)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is bound to this very store and catalog, a copy binds anew.
+        bound = {"_plain", "_draw_read_ms", "_draw_swap_ms", "_draw_failure_ms", "read", "commit"}
+        return {name: value for name, value in vars(self).items() if name not in bound}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._use_storage()
 
     def _swap(self, expected_seq: int) -> bool:
         return self._plain.swap(POINTER_KEY, expected_seq)
-
-    def _failed_rest_ms(self, drawn_ms: float) -> float:
-        return self._plain.rest_ms("catalog.cas", self._size_bytes, drawn_ms, success=False)
 
     def _read_through(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
         return read_through(self._storage, POINTER_KEY, self._size_bytes, self._state, timestamp_ms)
@@ -139,10 +144,9 @@ class InstantCatalog(PointerCatalog):
         def draw_ms() -> float:
             return latency_ms
 
-        super().__init__(num_tables, partitions_per_table, draw_ms, draw_ms, effect_point)
+        super().__init__(num_tables, partitions_per_table)
+        self._draw_read_ms = self._draw_swap_ms = draw_ms
+        self._effect_point = effect_point
 
     def _swap(self, expected_seq: int) -> bool:
         return self._state.seq == expected_seq
-
-    def _failed_rest_ms(self, drawn_ms: float) -> float:
-        return drawn_ms - drawn_ms * self._effect_point

@@ -8,9 +8,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Generator, Mapping
+from functools import lru_cache
 from typing import Any
 
-from endive.catalog.types import CatalogSnapshot, IntentionRecord, TableMetadata, make_snapshot
+from endive.catalog.types import (
+    CatalogSnapshot,
+    IntentionRecord,
+    TableMetadata,
+    make_snapshot,
+    make_table,
+)
 from endive.storage import OnEffect, StorageProvider
 
 
@@ -49,7 +56,7 @@ class CatalogState:
                 for partition_id in partitions.get(table_id, ()):
                     changed[partition_id] += 1
                 versions = tuple(changed)
-            tables[table_id] = TableMetadata(table_id, new_version, old.num_partitions, versions)
+            tables[table_id] = make_table(table_id, new_version, old.num_partitions, versions)
         self.tables = tuple(tables)
         self.seq += 1
 
@@ -73,13 +80,14 @@ def call_with_effect(
     effect: OnEffect,
 ) -> Generator[float, None, Any]:
     """Run a storage operation with its effect: at the store's effect point, or at the end if it knows none."""
-    if _takes_effect(operation):
+    if _takes_effect(getattr(operation, "__func__", operation)):
         return (yield from operation(*arguments, on_effect=effect))
     result = yield from operation(*arguments)
     effect(result.success, result.latency_ms)
     return result
 
 
+@lru_cache(maxsize=64)
 def _takes_effect(operation: Callable[..., Any]) -> bool:
     """Whether a store's operation can be told what to do at its effect point."""
     parameters = inspect.signature(operation).parameters

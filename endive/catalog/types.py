@@ -69,6 +69,7 @@ class IntentionRecord:
     size_bytes: int = 100
 
 
+make_table = maker(TableMetadata)
 make_snapshot = maker(CatalogSnapshot)
 make_commit_result = maker(CommitResult)
 make_intention = maker(IntentionRecord)

@@ -158,8 +158,10 @@ def _catalog_settings(catalog: dict[str, Any], provider: str) -> CatalogSettings
     else:
         num_partitions = partitions.get("num_partitions", 1)
         partitions_per_table = [num_partitions] * catalog.get("num_tables", 1)
+    default_kind = "instant" if provider == "instant" else "cas"
     return CatalogSettings(
-        kind=catalog.get("type", "instant" if provider == "instant" else "cas"),
+        # `mode` is another name for `type`.
+        kind=catalog.get("type", catalog.get("mode", default_kind)),
         partitions_per_table=tuple(partitions_per_table),
         tracks_partitions=partitions is not None,
         append_max_physical_retries=catalog.get("append_max_physical_retries", 100),

@@ -188,6 +188,7 @@ class Transaction:
             "t_submit": self.submit_ms,
             "t_runtime": self.plan.runtime_ms,
             "t_commit": end_ms if self.status == "committed" else -1.0,
+            "t_abort": end_ms if self.status == "aborted" else -1.0,
             "commit_latency": 0.0 if self.runtime_end_ms is None else end_ms - self.runtime_end_ms,
             "total_latency": end_ms - self.submit_ms,
             "n_retries": max(0, self.commit_calls - 1),

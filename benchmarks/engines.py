@@ -1,0 +1,65 @@
+"""The contestants: the shipped engine, the naive one of the test tree, and bare SimPy."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Callable, Generator
+from typing import Any
+
+import simpy
+
+from benchmarks.cases import SEED, Config
+from benchmarks.measure import ROOT
+from endive.config import build_simulation_config, resolve_config
+from endive.simulation import Simulation, Statistics
+
+_TIMEOUTS_PER_UNIT = 1_000_000
+
+Outcome = tuple[int, int]
+"""How many transactions were launched and how many commits the catalog saw."""
+
+
+def endive_run(config: Config) -> Callable[[], Outcome]:
+    """A run of the shipped engine; reading the configuration is not part of it."""
+    simulation = Simulation(build_simulation_config(resolve_config(config), SEED))
+
+    def run() -> Outcome:
+        statistics: Statistics = simulation.run()
+        return statistics.launched, statistics.seq
+
+    return run
+
+
+def naive_run(config: Config) -> Callable[[], Outcome]:
+    """A run of the naive engine."""
+    run_naive = _naive().run_naive
+
+    def run() -> Outcome:
+        result = run_naive(config, SEED)
+        return len(result.rows), result.seq
+
+    return run
+
+
+def bare_timeouts(scale: float = 1.0) -> Callable[[], None]:
+    """One unit: a million timeouts of one SimPy process, the least that any use of SimPy costs."""
+
+    def waits(env: simpy.Environment) -> Generator[simpy.Event, Any, None]:
+        for _ in range(round(_TIMEOUTS_PER_UNIT * scale)):
+            yield env.timeout(1)
+
+    def run() -> None:
+        env = simpy.Environment()
+        env.process(waits(env))
+        env.run()
+
+    return run
+
+
+def _naive() -> Any:
+    # It belongs to the tests and is not installed; only here is it looked for.
+    tests = str(ROOT / "tests")
+    if tests not in sys.path:
+        sys.path.append(tests)
+    return importlib.import_module("naive")
