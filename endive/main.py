@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Sequence
 
@@ -27,6 +28,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments = build_parser().parse_args(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else 0
+    # Somebody who ends the process politely gets the same tidy end as with Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code: int = arguments.execute(arguments)
         sys.stdout.flush()
@@ -42,7 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _abandon_stdout()
         return FAILED
     except OSError as error:
-        _complain(str(error))
+        where = f"{error.filename}: " if error.filename else ""
+        _complain(f"{where}{error.strerror or error}")
         _abandon_stdout()
         return FAILED
 

@@ -101,7 +101,8 @@ def _new_pool(jobs: int) -> ProcessPoolExecutor:
 
 def _start_worker() -> None:
     """Let a worker end quietly: on an interrupt, and when the process that started it is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -21,6 +21,9 @@ _CATALOG_MODELS = {"append": "log of records"}
 _WIDE = 100
 _POINTER = "one pointer"
 
+_FATE_NOTE = "in flight: cut off by the end · p50 to p99: latency of the committed"
+_TIME_NOTE = "work, rest: shares of a transaction's time · others: shares of the rest"
+
 # The parts of the time after the runtime, under names short enough for a column.
 _OVERHEAD = {
     "catalog_read": "reads",
@@ -40,10 +43,10 @@ def print_run(experiment: Experiment, summary: Mapping[str, Any], replay: str) -
     if operations:
         console.print()
         console.print(_fate_table(operations, console.width))
-        console.print()
+        console.print(f"[dim]{_FATE_NOTE}[/dim]\n", soft_wrap=True)
         if any(operation["committed"] + operation["aborted"] for operation in operations.values()):
             console.print(_time_table(operations, console.width))
-            console.print()
+            console.print(f"[dim]{_TIME_NOTE}[/dim]\n", soft_wrap=True)
     else:
         console.print("\nNo transaction arrived in that time.\n")
     for line in _totals(summary):
@@ -120,7 +123,6 @@ def _new_table(first: str, others: Iterable[str], width: int) -> Table:
     table.add_column(first)
     for heading in others:
         table.add_column(heading, justify="right", no_wrap=True)
-    table.caption_justify = "left"
     return table
 
 
@@ -137,7 +139,6 @@ def _fate_table(operations: Mapping[str, Any], width: int) -> Table:
             number(operation["retries_mean"]),
             *(duration(latency[quantile]) for quantile in ("p50", "p95", "p99")),
         )
-    table.caption = "in flight: cut off by the end · p50 to p99: latency of the committed"
     return table
 
 
@@ -156,7 +157,6 @@ def _time_table(operations: Mapping[str, Any], width: int) -> Table:
         rest = math.fsum(overhead)
         parts = [part / rest if rest else None for part in overhead]
         table.add_row(_words(name), percent(share["runtime"]), percent(rest), *map(percent, parts))
-    table.caption = "work, rest: shares of a transaction's time · the others: shares of the rest"
     return table
 
 

@@ -142,7 +142,10 @@ def test_a_reader_that_leaves_early_is_no_error() -> None:
     assert run.wait() == 1
 
 
-def test_an_interrupt_exits_130_and_leaves_no_results(config: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_exits_130_and_leaves_no_results(
+    config: Path, tmp_path: Path, ending: signal.Signals
+) -> None:
     # The run would take days; it has begun once its directory is complete.
     config.write_text(CONFIG.replace("1000", "1e12"))
     run = subprocess.Popen(
@@ -154,7 +157,7 @@ def test_an_interrupt_exits_130_and_leaves_no_results(config: Path, tmp_path: Pa
     while not list(tmp_path.glob("out/*/version.txt")):
         assert run.poll() is None
         time.sleep(0.01)
-    run.send_signal(signal.SIGINT)
+    run.send_signal(ending)
     _, error = run.communicate()
     assert run.returncode == 130
     assert error.startswith("endive: interrupted")
