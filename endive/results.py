@@ -163,7 +163,7 @@ class RowLog:
             return np.empty(0, dtype=_DTYPE)
         # Rows end roughly in the order in which they began: a run of ids touches few chunks.
         first, last = int(indices.min()) // _ROWS_PER_CHUNK, int(indices.max()) // _ROWS_PER_CHUNK
-        if (last - first) * _ROWS_PER_CHUNK <= 2 * len(indices):
+        if (last - first) * _ROWS_PER_CHUNK <= 4 * len(indices):
             rows = np.concatenate(
                 [np.frombuffer(chunk, dtype=_OPAQUE) for chunk in self._chunks[first : last + 1]]
             )
@@ -270,10 +270,10 @@ def arrow_batches(log: RowLog) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema()
     order = log.order()
     for start in range(0, max(1, len(order)), _ROWS_PER_GROUP):
-        rows = log.take(order[start : start + _ROWS_PER_GROUP])
+        columns = _columns(log, order[start : start + _ROWS_PER_GROUP])
         arrays = []
         for field in schema:
-            values = np.ascontiguousarray(rows[field.name])
+            values = columns[field.name]
             if pa.types.is_dictionary(field.type):
                 words = log.words(field.name)
                 nothing = np.array([word is None for word in words] or [False])[values]
@@ -283,6 +283,16 @@ def arrow_batches(log: RowLog) -> Iterator[pa.RecordBatch]:
             else:
                 arrays.append(pa.array(values, field.type))
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _columns(log: RowLog, indices: NDArray[np.int64]) -> dict[str, NDArray[Any]]:
+    """Rows turned into columns, in pieces that a processor can keep at hand."""
+    columns = {name: np.empty(len(indices), _DTYPE[name]) for name in COLUMNS}
+    for start in range(0, len(indices), _ROWS_PER_CHUNK):
+        rows = log.take(indices[start : start + _ROWS_PER_CHUNK])
+        for name, column in columns.items():
+            column[start : start + len(rows)] = rows[name]
+    return columns
 
 
 def arrow_schema(*, plain_words: bool = False) -> pa.Schema:

@@ -257,7 +257,7 @@ class Transaction(ABC):
         # 3. Commit, as often as allowed. Manifests must be written for these many tables:
         tables_to_write = len(self.tables_written)
         cost_per_table = self.get_per_attempt_cost(ml_append_mode)
-        partitions = self._intended_partitions()
+        partitions = self.intended_partitions()
         for attempt in range(max_retries + 1):
             # a. Pay for the attempt; a table without overlap still has its valid manifests (§8.12).
             if tables_to_write:
@@ -267,7 +267,7 @@ class Transaction(ABC):
                 paid_ms = payment_ms(storage, cost)
                 yield paid_ms
                 self.per_attempt_io_ms += paid_ms
-                self._count(cost)
+                self.count(cost)
 
             # b. Try to commit against what was seen.
             writes = {}
@@ -282,7 +282,7 @@ class Transaction(ABC):
 
             # c. On success, done. After the last attempt, done too: nothing more is read or paid.
             if result.success:
-                return self._finish(TransactionStatus.COMMITTED, None, now_ms)
+                return self.finish(TransactionStatus.COMMITTED, None, now_ms)
             if attempt == max_retries:
                 break
 
@@ -306,17 +306,18 @@ class Transaction(ABC):
                     paid_ms = payment_ms(storage, cost)
                     yield paid_ms
                     self.conflict_io_ms += paid_ms
-                    self._count(cost)
+                    self.count(cost)
                 if (
                     conflict_detector.is_real_conflict(self, current, start)
                     and self.should_abort_on_real_conflict()
                 ):
-                    return self._finish(TransactionStatus.ABORTED, VALIDATION_REASON, clock.now)
+                    return self.finish(TransactionStatus.ABORTED, VALIDATION_REASON, clock.now)
             seen = current
 
-        return self._finish(TransactionStatus.ABORTED, MAX_RETRIES_REASON, now_ms)
+        return self.finish(TransactionStatus.ABORTED, MAX_RETRIES_REASON, now_ms)
 
-    def _intended_partitions(self) -> dict[int, tuple[int, ...]] | None:
+    def intended_partitions(self) -> dict[int, tuple[int, ...]] | None:
+        """The written partitions as an intention states them."""
         if self.partitions_written is None:
             return None
         intended = {}
@@ -352,7 +353,8 @@ class Transaction(ABC):
                     break
         return count
 
-    def _count(self, cost: ConflictCost) -> None:
+    def count(self, cost: ConflictCost) -> None:
+        """Count what has been paid."""
         self.manifest_list_reads += cost.manifest_list_reads
         self.manifest_list_writes += cost.manifest_list_writes
         self.manifest_file_writes += cost.manifest_file_writes
@@ -362,9 +364,10 @@ class Transaction(ABC):
             self.manifest_file_reads += cost.manifest_file_reads
             self.manifest_list_appends += cost.manifest_list_appends
 
-    def _finish(
+    def finish(
         self, status: TransactionStatus, abort_reason: str | None, now_ms: float
     ) -> TransactionResult:
+        """Close the transaction and say what became of it."""
         self.status = status
         return self.result(now_ms, abort_reason)
 

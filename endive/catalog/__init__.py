@@ -1,7 +1,7 @@
 """Catalogs (§2): the one place where transactions contend, seen only through `read()` and `commit()`."""
 
 from endive.catalog.append import AppendCatalog
-from endive.catalog.pointer import CASCatalog, InstantCatalog
+from endive.catalog.pointer import CASCatalog, InstantCatalog, PointerCatalog
 from endive.catalog.types import (
     Catalog,
     CatalogSnapshot,
@@ -18,5 +18,6 @@ __all__ = [
     "CommitResult",
     "InstantCatalog",
     "IntentionRecord",
+    "PointerCatalog",
     "TableMetadata",
 ]

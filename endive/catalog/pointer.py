@@ -23,24 +23,26 @@ POINTER_KEY = "catalog/pointer"
 class PointerCatalog(Catalog):
     """One atomic pointer for all tables: any commit since `expected_seq` fails the swap (§2.1, contention note)."""
 
-    _draw_read_ms: Callable[[], float]
-    _draw_swap_ms: Callable[[], float]
-    _draw_failure_ms: Callable[[], float] | None = None
-    _effect_point: float
+    draw_read_ms: Callable[[], float]
+    draw_swap_ms: Callable[[], float]
+    draw_failure_ms: Callable[[], float] | None = None
+    effect_point: float
+    is_direct = True
+    """Whether latencies are drawn by the samplers above, and not by a store's own generators."""
 
     def __init__(self, num_tables: int, partitions_per_table: tuple[int, ...]) -> None:
-        self._state = CatalogState(num_tables, tuple(partitions_per_table))
+        self.state = CatalogState(num_tables, tuple(partitions_per_table))
 
     @abstractmethod
-    def _swap(self, expected_seq: int) -> bool:
+    def swap(self, expected_seq: int) -> bool:
         """Compare and swap the pointer now."""
 
     def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
         """Read the pointer; the snapshot is captured at the effect point."""
-        drawn_ms = self._draw_read_ms()
-        to_effect_ms = drawn_ms * self._effect_point
+        drawn_ms = self.draw_read_ms()
+        to_effect_ms = drawn_ms * self.effect_point
         yield to_effect_ms
-        state = self._state
+        state = self.state
         snapshot = make_snapshot(state.seq, state.tables, timestamp_ms + to_effect_ms)
         if to_effect_ms < drawn_ms:
             yield drawn_ms - to_effect_ms
@@ -54,15 +56,15 @@ class PointerCatalog(Catalog):
         intention: IntentionRecord | None = None,
     ) -> Generator[float, None, CommitResult]:
         """Swap the pointer in a single round trip."""
-        drawn_ms = self._draw_swap_ms()
-        to_effect_ms = drawn_ms * self._effect_point
+        drawn_ms = self.draw_swap_ms()
+        to_effect_ms = drawn_ms * self.effect_point
         yield to_effect_ms
-        success = self._swap(expected_seq)
+        success = self.swap(expected_seq)
         rest_ms = drawn_ms - to_effect_ms
         if success:
-            self._state.apply(writes, intention)
-        elif self._draw_failure_ms is not None:
-            rest_ms = max(0.0, self._draw_failure_ms() - to_effect_ms)
+            self.state.apply(writes, intention)
+        elif self.draw_failure_ms is not None:
+            rest_ms = max(0.0, self.draw_failure_ms() - to_effect_ms)
         if rest_ms > 0.0:
             yield rest_ms
         return make_commit_result(success, to_effect_ms + rest_ms)
@@ -70,7 +72,7 @@ class PointerCatalog(Catalog):
     @property
     def seq(self) -> int:
         """How many commits have been applied."""
-        return self._state.seq
+        return self.state.seq
 
 
 class CASCatalog(PointerCatalog):
@@ -89,30 +91,31 @@ class CASCatalog(PointerCatalog):
         if isinstance(storage, ProfileStorageProvider) and storage.is_plain:
             # Sampling a built-in store directly saves a layer of generators where it is hottest.
             self._plain = storage
-            self._draw_read_ms = storage.sampler("catalog.read", self._size_bytes).draw_ms
-            self._draw_swap_ms = storage.sampler("catalog.cas", self._size_bytes).draw_ms
-            self._effect_point = storage.effect_point
+            self.draw_read_ms = storage.sampler("catalog.read", self._size_bytes).draw_ms
+            self.draw_swap_ms = storage.sampler("catalog.cas", self._size_bytes).draw_ms
+            self.effect_point = storage.effect_point
             if storage.has_failure_latency("catalog.cas"):
                 failed = storage.sampler("catalog.cas_failure", self._size_bytes)
-                self._draw_failure_ms = failed.draw_ms
+                self.draw_failure_ms = failed.draw_ms
         else:
+            self.is_direct = False
             self.read = self._read_through  # type: ignore[method-assign]
             self.commit = self._commit_through  # type: ignore[method-assign]
 
     def __getstate__(self) -> dict[str, Any]:
         # What is bound to this very store and catalog, a copy binds anew.
-        bound = {"_plain", "_draw_read_ms", "_draw_swap_ms", "_draw_failure_ms", "read", "commit"}
+        bound = {"_plain", "draw_read_ms", "draw_swap_ms", "draw_failure_ms", "read", "commit"}
         return {name: value for name, value in vars(self).items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._use_storage()
 
-    def _swap(self, expected_seq: int) -> bool:
+    def swap(self, expected_seq: int) -> bool:
         return self._plain.swap(POINTER_KEY, expected_seq)
 
     def _read_through(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
-        return read_through(self._storage, POINTER_KEY, self._size_bytes, self._state, timestamp_ms)
+        return read_through(self._storage, POINTER_KEY, self._size_bytes, self.state, timestamp_ms)
 
     def _commit_through(
         self,
@@ -123,7 +126,7 @@ class CASCatalog(PointerCatalog):
     ) -> Generator[float, None, CommitResult]:
         def install(success: bool, _elapsed_ms: float) -> None:
             if success:
-                self._state.apply(writes, intention)
+                self.state.apply(writes, intention)
 
         arguments = (POINTER_KEY, expected_seq, self._size_bytes)
         result = yield from call_with_effect(self._storage.cas, arguments, install)
@@ -145,8 +148,8 @@ class InstantCatalog(PointerCatalog):
             return latency_ms
 
         super().__init__(num_tables, partitions_per_table)
-        self._draw_read_ms = self._draw_swap_ms = draw_ms
-        self._effect_point = effect_point
+        self.draw_read_ms = self.draw_swap_ms = draw_ms
+        self.effect_point = effect_point
 
-    def _swap(self, expected_seq: int) -> bool:
-        return self._state.seq == expected_seq
+    def swap(self, expected_seq: int) -> bool:
+        return self.state.seq == expected_seq

@@ -48,15 +48,14 @@ class CatalogState:
         tables = list(self.tables)
         for table_id, new_version in writes.items():
             old = tables[table_id]
-            if partitions is None:
-                # No partition tracking: the commit may have touched all of them.
-                versions = tuple([version + 1 for version in old.partition_versions])
-            else:
-                changed = list(old.partition_versions)
-                for partition_id in partitions.get(table_id, ()):
-                    changed[partition_id] += 1
-                versions = tuple(changed)
-            tables[table_id] = make_table(table_id, new_version, old.num_partitions, versions)
+            versions = list(old.partition_versions)
+            # Without partition tracking the commit may have touched all of them.
+            touched = range(len(versions)) if partitions is None else partitions.get(table_id, ())
+            for partition_id in touched:
+                versions[partition_id] += 1
+            tables[table_id] = make_table(
+                table_id, new_version, old.num_partitions, tuple(versions)
+            )
         self.tables = tuple(tables)
         self.seq += 1
 

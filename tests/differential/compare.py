@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tomli_w
@@ -44,9 +44,14 @@ class Pair:
 
 
 def run_both(config: dict[str, Any], seed: int) -> Pair:
-    """Run one configuration through both engines."""
+    """Run one configuration through both engines, and both lanes of the shipped one."""
     resolved = build_simulation_config(resolve_config(config), seed)
-    return Pair(config, seed, Simulation(resolved).run(), run_naive(config, seed))
+    shipped = Simulation(resolved).run()
+    step_by_step = Simulation(replace(resolved, express_lane=False)).run()
+    assert step_by_step.digest() == shipped.digest(), (
+        f"the express lane differs from the protocol; seed {seed}:\n{tomli_w.dumps(config)}"
+    )
+    return Pair(config, seed, shipped, run_naive(config, seed))
 
 
 def assert_engines_agree(config: dict[str, Any], seed: int) -> Pair:
