@@ -18,7 +18,11 @@ class ProbabilisticConflictDetector(ConflictDetector):
     """A conflict is real with a fixed probability, for operations whose data can conflict at all."""
 
     def __init__(
-        self, real_conflict_probability: float, rng: np.random.RandomState | None = None
+        self,
+        real_conflict_probability: float,
+        rng: np.random.RandomState | None = None,
+        *,
+        per_commit: bool = False,
     ) -> None:
         if not 0.0 <= real_conflict_probability <= 1.0:
             raise ValueError(
@@ -29,6 +33,7 @@ class ProbabilisticConflictDetector(ConflictDetector):
             raise ValueError("a probability between 0 and 1 needs a seeded rng")
         self._probability = real_conflict_probability
         self._rng = rng
+        self._per_commit = per_commit
 
     def is_real_conflict(
         self,
@@ -41,7 +46,11 @@ class ProbabilisticConflictDetector(ConflictDetector):
             return False
         if self._rng is None:
             return self._probability == 1.0
-        return bool(self._rng.random_sample() < self._probability)
+        probability = self._probability
+        if self._per_commit:
+            # Each commit the transaction is behind has its own chance of touching the same data.
+            probability = 1.0 - (1.0 - probability) ** txn.snapshots_behind
+        return bool(self._rng.random_sample() < probability)
 
 
 class PartitionOverlapConflictDetector(ConflictDetector):

@@ -1,6 +1,7 @@
 """Experiments (§7.3): where results go, and which runs are still to be done.
 
     experiments/<label>-<hash>/cfg.toml              the configuration, all defaults filled in
+                               cost_table.yaml       the cost table, where it is the user's own
                                version.txt           the code that made the results
                                <seed>/results.parquet
 
@@ -17,7 +18,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ from endive.config import (
     load_config,
     render_config,
 )
+from endive.config.identity import COST_TABLE_FILE
+from endive.config.prices import is_file
 from endive.errors import InputError, Problem
 from endive.utils import draw_seed, get_git_sha, whole_file
 
@@ -51,12 +54,21 @@ class Experiment:
     seeds: Sequence[int]
     directory: Path | None
     """The experiment's directory, or None where a single run writes to `simulation.output_path`."""
+    records_attempts: bool = False
+    """Whether every commit attempt gets a row in a table of its own."""
 
     def results_path(self, seed: int) -> Path:
         """Where the results of one seed go."""
         if self.directory is None:
             return Path(self.config.output_path)
         return self.directory / str(seed) / "results.parquet"
+
+    def attempts_path(self, seed: int) -> Path:
+        """Where the attempts of one seed go, if they are recorded."""
+        results = self.results_path(seed)
+        if self.directory is None:
+            return results.with_name(f"{results.stem}.attempts.parquet")
+        return results.with_name("attempts.parquet")
 
 
 def plan_experiment(
@@ -65,6 +77,7 @@ def plan_experiment(
     seeds: Sequence[int] | None = None,
     out: str | Path | None = None,
     force: bool = False,
+    records_attempts: bool = False,
 ) -> Experiment:
     """Read and check everything a run needs. Nothing is written.
 
@@ -79,7 +92,7 @@ def plan_experiment(
     if config.label is not None or out is not None or len(seeds) > 1:
         name = config.label if config.label is not None else Path(config_path).stem
         directory = Path(DEFAULT_ROOT if out is None else out) / f"{name}-{config_hash}"
-    experiment = Experiment(config, config_hash, code_version(), seeds, directory)
+    experiment = Experiment(config, config_hash, code_version(), seeds, directory, records_attempts)
     # Parts that refuse to work together say so here, before anything is written.
     build_simulation_config(config, seeds[0])
     _check_place(experiment)
@@ -96,6 +109,8 @@ def prepare_directory(experiment: Experiment) -> None:
     experiment.directory.mkdir(parents=True, exist_ok=True)
     _remove_stale_parts(experiment.directory)
     _write_text(experiment.directory / "cfg.toml", render_config(experiment.config))
+    if is_file(experiment.config.values["transaction"]["cost_table"]):
+        _write_text(experiment.directory / COST_TABLE_FILE, experiment.config.cost_table.text)
     _write_text(experiment.directory / "version.txt", experiment.version + "\n")
 
 
@@ -116,7 +131,8 @@ def run_seed(
     from endive.summary import peak_rss_mib, summarise
 
     _remove_stale_parts(path.parent, path.name)
-    simulation = Simulation(build_simulation_config(experiment.config, seed))
+    config = build_simulation_config(experiment.config, seed)
+    simulation = Simulation(replace(config, records_attempts=experiment.records_attempts))
     started_s = time.process_time()
     statistics = simulation.run(on_progress=on_progress)
     cpu_s = time.process_time() - started_s
@@ -128,6 +144,9 @@ def run_seed(
         "peak_rss_mib": peak_rss_mib(),
     }
     text = json.dumps(summary, allow_nan=False)
+    if statistics.attempts is not None:
+        # Before the results: what has results is finished, so it must have its attempts by then.
+        statistics.attempts.write_parquet(experiment.attempts_path(seed), {SUMMARY_KEY: text})
     statistics.export_parquet(str(path), metadata={SUMMARY_KEY: text})
     return _in_place(summary, experiment, path, skipped=False)
 
@@ -138,6 +157,10 @@ def finished_summary(experiment: Experiment, seed: int) -> dict[str, Any] | None
     if not path.is_file():
         return None
     stored = read_summary(path)
+    if experiment.records_attempts:
+        attempts = experiment.attempts_path(seed)
+        if not attempts.is_file() or read_summary(attempts) != stored:
+            return None
     asked_for = {
         "config_hash": experiment.config_hash,
         "seed": seed,
@@ -172,8 +195,10 @@ def _in_place(
     summary: dict[str, Any], experiment: Experiment, path: Path, *, skipped: bool
 ) -> dict[str, Any]:
     # Files move and labels change without changing a result, so neither is stored with it.
-    label = experiment.config.label
-    return {**summary, "results_path": str(path), "label": label, "skipped": skipped}
+    place = {"results_path": str(path), "label": experiment.config.label, "skipped": skipped}
+    if experiment.records_attempts:
+        place["attempts_path"] = str(experiment.attempts_path(summary["seed"]))
+    return {**summary, **place}
 
 
 def _check_version(experiment: Experiment) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Generator
 
 from endive.catalog import CASCatalog, Catalog, CatalogSnapshot, InstantCatalog, PointerCatalog
-from endive.catalog.types import make_intention
 from endive.cost_model import NO_COST, payment_ms
 from endive.storage import ProfileStorageProvider, StorageProvider
 from endive.transaction import (
@@ -19,6 +18,7 @@ from endive.transaction import (
     VALIDATION_REASON,
     Backoff,
     Clock,
+    CommitOptions,
     ConflictDetector,
     FastAppendTransaction,
     MergeAppendTransaction,
@@ -29,15 +29,24 @@ from endive.transaction import (
 )
 
 _CATALOGS = (CASCatalog, InstantCatalog)
-OPERATIONS = (FastAppendTransaction, MergeAppendTransaction, ValidatedOverwriteTransaction)
-"""The operations that may take the express lane; a subclass may have changed anything."""
+_OPERATIONS = (FastAppendTransaction, MergeAppendTransaction, ValidatedOverwriteTransaction)
 
 
-def is_open(catalog: Catalog, storage: StorageProvider) -> bool:
-    """Whether both are built-in, so that the flat form does what their own methods would do."""
+def is_open(catalog: Catalog, storage: StorageProvider, options: CommitOptions) -> bool:
+    """Whether all is built-in and as specified, so that the flat form does what their own methods would do."""
     return (
-        type(catalog) in _CATALOGS and type(storage) is ProfileStorageProvider and catalog.is_direct  # type: ignore[attr-defined]
+        isinstance(catalog, PointerCatalog)
+        and type(catalog) in _CATALOGS
+        and catalog.is_direct
+        and catalog.granularity == "catalog"
+        and type(storage) is ProfileStorageProvider
+        and options.is_plain
     )
+
+
+def takes(txn: Transaction) -> bool:
+    """Whether a transaction may take the express lane; a subclass may have changed anything."""
+    return type(txn) in _OPERATIONS and txn.cost_table is None
 
 
 def execute(
@@ -76,7 +85,6 @@ def execute(
     # 3. Commit, as often as allowed.
     tables_written, partitions_written = txn.tables_written, txn.partitions_written
     tables_to_write = len(tables_written)
-    cost_per_table = txn.get_per_attempt_cost(ml_append_mode)
     read_list, write_list, _, write_file, append_list = storage.manifest_samplers
     put_list = append_list if ml_append_mode else write_list
     assert read_list is not None
@@ -94,7 +102,7 @@ def execute(
             else:
                 txn.manifest_list_writes += 1
         elif tables_to_write:
-            cost = cost_per_table.times(tables_to_write)
+            cost = txn.get_per_attempt_cost(ml_append_mode).times(tables_to_write)
             paid_ms = payment_ms(storage, cost)
             yield paid_ms
             txn.per_attempt_io_ms += paid_ms
@@ -106,16 +114,13 @@ def execute(
         drawn_ms = draw_swap_ms()
         to_effect_ms = drawn_ms * effect_point
         yield to_effect_ms
-        success = catalog.swap(seen_seq)
+        success = state.seq == seen_seq
         rest_ms = drawn_ms - to_effect_ms
         if success:
             writes = {}
             for table_id in tables_written:
                 writes[table_id] = seen_tables[table_id].version + 1
-            partitions = txn.intended_partitions()
-            state.apply(
-                writes, make_intention(txn.txn_id, seen_seq, writes, partitions, log_entry_size)
-            )
+            state.apply(writes, txn.intention(seen_seq, writes, log_entry_size))
         elif draw_failure_ms is not None:
             rest_ms = max(0.0, draw_failure_ms() - to_effect_ms)
         if rest_ms > 0.0:
@@ -148,10 +153,12 @@ def execute(
 
         # e, f. Without overlap, just try again.
         tables_to_write = 0
+        is_real = is_same_table = False
         for table_id in tables_written:
             seen, current = seen_tables[table_id], current_tables[table_id]
             if seen is current:
                 continue
+            is_same_table = True
             if partitions_written is None:
                 tables_to_write += 1
                 continue
@@ -168,12 +175,17 @@ def execute(
                 yield paid_ms
                 txn.conflict_io_ms += paid_ms
                 txn.count(cost)
-            if txn.can_have_real_conflict() and conflict_detector.is_real_conflict(
-                txn,
-                CatalogSnapshot(current_seq, current_tables, current_ms),
-                CatalogSnapshot(start_seq, start_tables, start_ms),
-            ):
-                return txn.finish(TransactionStatus.ABORTED, VALIDATION_REASON, clock.now)
+            if txn.replaces_data:
+                txn.snapshots_behind = current_seq - seen_seq
+                is_real = conflict_detector.is_real_conflict(
+                    txn,
+                    CatalogSnapshot(current_seq, current_tables, current_ms),
+                    CatalogSnapshot(start_seq, start_tables, start_ms),
+                )
+        if is_real:
+            txn.real_conflicts += 1
+            return txn.finish(TransactionStatus.ABORTED, VALIDATION_REASON, clock.now)
+        txn.false_conflicts += is_same_table
         seen_seq, seen_tables = current_seq, current_tables
 
     return txn.finish(TransactionStatus.ABORTED, MAX_RETRIES_REASON, now_ms)

@@ -40,6 +40,8 @@ _FIELDS = (
     ("catalog_commit_ms", "d", "<f8"),
     ("backoff_ms", "d", "<f8"),
     ("unfinished_ms", "d", "<f8"),
+    ("start_io_ms", "d", "<f8"),
+    ("rework_ms", "d", "<f8"),
     ("n_retries", "i", "<i4"),
     ("manifest_list_reads", "i", "<i4"),
     ("manifest_list_writes", "i", "<i4"),
@@ -47,9 +49,15 @@ _FIELDS = (
     ("manifest_file_writes", "i", "<i4"),
     ("historical_ml_reads", "i", "<i4"),
     ("manifest_list_appends", "i", "<i4"),
+    ("metadata_reads", "i", "<i4"),
+    ("metadata_writes", "i", "<i4"),
+    ("restarts", "i", "<i4"),
+    ("false_conflicts", "i", "<i4"),
+    ("real_conflicts", "i", "<i4"),
     ("status", "b", "<i1"),
     ("operation_type", "b", "<i1"),
     ("abort_reason", "b", "<i1"),
+    ("class_name", "b", "<i1"),
 )
 _ROW = struct.Struct("<" + "".join(code for _, code, _ in _FIELDS))
 _DTYPE = np.dtype([(name, kind) for name, _, kind in _FIELDS])
@@ -81,6 +89,14 @@ COLUMNS = (
     "manifest_list_appends",
     "backoff_ms",
     "unfinished_ms",
+    "start_io_ms",
+    "rework_ms",
+    "metadata_reads",
+    "metadata_writes",
+    "restarts",
+    "false_conflicts",
+    "real_conflicts",
+    "class_name",
 )
 
 _ROWS_PER_CHUNK = 8192
@@ -97,6 +113,7 @@ class RowLog:
         # Code 0 is "no reason"; other words get codes as they first appear.
         self._operations: dict[str, int] = {}
         self._reasons: dict[str | None, int] = {None: 0}
+        self._classes: dict[str, int] = {}
 
     def __len__(self) -> int:
         return self._count
@@ -106,7 +123,7 @@ class RowLog:
         index = self._count % _ROWS_PER_CHUNK
         if index == 0:
             self._chunks.append(bytearray(_ROW.size * _ROWS_PER_CHUNK))
-        operations, reasons = self._operations, self._reasons
+        operations, reasons, classes = self._operations, self._reasons, self._classes
         operation, reason = result.operation_type, result.abort_reason
         submit_ms = result.submit_time_ms
         if submit_ms != submit_ms:
@@ -128,6 +145,8 @@ class RowLog:
             result.catalog_commit_ms,
             result.backoff_ms,
             result.unfinished_ms,
+            result.start_io_ms,
+            result.rework_ms,
             result.total_retries,
             result.manifest_list_reads,
             result.manifest_list_writes,
@@ -135,9 +154,15 @@ class RowLog:
             result.manifest_file_writes,
             result.historical_ml_reads,
             result.manifest_list_appends,
+            result.metadata_reads,
+            result.metadata_writes,
+            result.restarts,
+            result.false_conflicts,
+            result.real_conflicts,
             0 if result.status is _COMMITTED else 1 if result.status is _ABORTED else 2,
             operations.setdefault(operation, len(operations)),
             reasons.setdefault(reason, len(reasons)),
+            classes.setdefault(result.class_name, len(classes)),
         )
         self._count += 1
 
@@ -181,6 +206,8 @@ class RowLog:
             return list(_STATUSES)
         if name == "operation_type":
             return list(self._operations)
+        if name == "class_name":
+            return list(self._classes)
         return list(self._reasons)
 
     def result(self, index: int) -> TransactionResult:
@@ -203,6 +230,7 @@ class RowLog:
             operation_type=str(self.words("operation_type")[row["operation_type"]]),
             runtime_ms=row["t_runtime"],
             submit_time_ms=row["t_submit"],
+            class_name=str(self.words("class_name")[row["class_name"]]),
             **{name: row[name] for name in _SAME_NAME},
         )
 
@@ -210,7 +238,7 @@ class RowLog:
 _SAME_NAME = tuple(
     name
     for name, _, _ in _FIELDS
-    if name.endswith(("_reads", "_writes", "_appends", "_ms"))
+    if name.endswith(("_reads", "_writes", "_appends", "_conflicts", "_ms", "restarts"))
     and name in TransactionResult.__dataclass_fields__
 )
 

@@ -5,28 +5,32 @@ from __future__ import annotations
 import copy
 import gc
 from bisect import insort
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from operator import length_hint
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import simpy
 
 from endive import express, results
-from endive.catalog import Catalog
+from endive.attempts import AttemptLog
+from endive.catalog import Catalog, IntentionRecord
 from endive.results import RowLog, TransactionLog
 from endive.storage import StorageProvider
 from endive.transaction import (
+    PLAIN,
     VALIDATION_REASON,
     Backoff,
+    CommitOptions,
     ConflictDetector,
     Transaction,
     TransactionResult,
     TransactionStatus,
 )
 from endive.utils import Purpose, draw_seed, random_stream
-from endive.workload import Workload
+from endive.workload import BackgroundLoad, Load, OpenLoad, Workload, start_loads
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,8 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "Simulation", "SimulationConfig", "Statistics"]
 
 # SimPy keeps priority 0 for the end of the run: at one instant the end comes first, then arrivals, then steps.
-_ARRIVAL_PRIORITY = 1
-_FIRST_STEP_PRIORITY = 2
+_FIRST_ARRIVAL_PRIORITY = 1
 _PROGRESS_SLICES = 400
 # A power of two, so that slots begin and end exactly where they should.
 _SLOT_MS = 512.0
@@ -66,9 +69,23 @@ class SimulationConfig:
     backoff_max_ms: float = 5000.0
     backoff_jitter: float = 0.1
 
+    backoff_jitter_mode: str = field(default="both", kw_only=True)
+    loads: tuple[Load, ...] = field(default=(), kw_only=True)
+    """Who submits transactions, class by class; empty: the one open load of `workload`."""
+    options: CommitOptions = field(default=PLAIN, kw_only=True)
+    """What shapes commits beyond the specification."""
     log_entry_size: int = field(default=100, kw_only=True)
+    records_attempts: bool = field(default=False, kw_only=True)
+    """Whether every commit attempt gets a row of its own."""
     express_lane: bool = field(default=True, kw_only=True)
     """Whether the flat form of the protocol may be used where it applies. It changes nothing but the time it takes."""
+
+    def __post_init__(self) -> None:
+        streams = [(load.workload.seed, load.workload.config.class_index) for load in self.loads]
+        if len(set(streams)) < len(streams):
+            raise ValueError(
+                "two loads draw from the same random streams; give each its own class_index"
+            )
 
 
 @dataclass
@@ -89,11 +106,29 @@ class Statistics:
     in_flight: int = 0
     historical_ml_reads: int = 0
     manifest_list_appends: int = 0
+    metadata_reads: int = 0
+    metadata_writes: int = 0
+    restarts: int = 0
+    false_conflicts: int = 0
+    real_conflicts: int = 0
+    background_commits: int = 0
+
+    append_physical_success: int = 0
+    append_logical_success: int = 0
+    append_logical_conflict: int = 0
+    append_physical_failure: int = 0
+    append_compactions_triggered: int = 0
+    append_compactions_completed: int = 0
+    manifest_append_physical_success: int = 0
+    manifest_append_physical_failure: int = 0
+    manifest_append_sealed_rewrite: int = 0
+
     seq: int = 0
     seed: int | None = None
     duration_ms: float = 0.0
 
     def __post_init__(self) -> None:
+        self.attempts: AttemptLog | None = None
         self._log = RowLog()
         self.transactions = self._finished = TransactionLog(self._log)
 
@@ -129,7 +164,17 @@ class Statistics:
         self.manifest_file_writes += result.manifest_file_writes
         self.historical_ml_reads += result.historical_ml_reads
         self.manifest_list_appends += result.manifest_list_appends
+        self.metadata_reads += result.metadata_reads
+        self.metadata_writes += result.metadata_writes
+        self.restarts += result.restarts
+        self.false_conflicts += result.false_conflicts
+        self.real_conflicts += result.real_conflicts
         self._log.append(result)
+
+    @property
+    def log(self) -> RowLog:
+        """All rows, packed, in the order in which they were recorded."""
+        return self._log
 
     def digest(self) -> str:
         """A fingerprint of all rows: equal runs have equal digests."""
@@ -191,15 +236,25 @@ class _Run:
             config.catalog,
             config.workload,
             config.conflict_detector,
+            config.options,
+            config.loads or (OpenLoad(config.workload),),
         )
-        # One copy of all four, so that catalog and transactions go on sharing one store.
-        self._storage, self._catalog, self._workload, self._detector = copy.deepcopy(parts)
+        # One copy of all, so that catalog, lists and transactions go on sharing one store.
+        self._storage, self._catalog, _, self._detector, options, self._loads = copy.deepcopy(parts)
+        self._attempts = AttemptLog() if config.records_attempts else None
+        self._options = (
+            options if self._attempts is None else replace(options, attempts=self._attempts)
+        )
         self._config = config
-        self._env = _Environment()
+        # At one instant arrivals come first, in the order of their processes, then steps in order of id.
+        processes = sum(load.processes for load in self._loads)
+        self._first_step_priority = _FIRST_ARRIVAL_PRIORITY + processes
+        self._env = _Environment(self._first_step_priority)
+        self._submitted = 0
         self._statistics = Statistics(seed=seed, duration_ms=config.duration_ms)
         self._in_flight: dict[int, Transaction] = {}
         self._express_is_open = config.express_lane and express.is_open(
-            self._catalog, self._storage
+            self._catalog, self._storage, self._options
         )
         self._backoff: Backoff | None = None
         if config.backoff_enabled:
@@ -209,11 +264,15 @@ class _Run:
                 config.backoff_multiplier,
                 config.backoff_max_ms,
                 config.backoff_jitter,
+                config.backoff_jitter_mode,
             )
 
     def until_end(self, on_progress: Callable[[Progress], None] | None) -> Statistics:
         duration_ms = self._config.duration_ms
-        self._env.drive(self._arrivals(), _ARRIVAL_PRIORITY)
+        if len(self._loads) == 1 and isinstance(self._loads[0], OpenLoad):
+            self.arrive(self._arrivals(self._loads[0].workload), 0)
+        else:
+            start_loads(self._loads, self)
         if on_progress is not None:
             # Stopping in between changes nothing: the end of a slice is an event that touches nobody.
             for part in range(1, _PROGRESS_SLICES):
@@ -223,21 +282,79 @@ class _Run:
         statistics = self._statistics
         for txn in self._in_flight.values():
             statistics.record_in_flight(txn.result(duration_ms))
+            txn.note_in_flight(self._options)
         statistics.seq = self._catalog.seq
+        statistics.attempts = self._attempts
+        for source in (self._catalog, self._options.manifest_lists):
+            for name, count in getattr(source, "counters", {}).items():
+                setattr(statistics, name, count)
         return statistics
 
-    def _arrivals(self) -> Generator[float, None, None]:
-        """Wait for each arrival and launch its transaction."""
+    def _arrivals(self, workload: Workload) -> Generator[float, None, None]:
+        """Wait for each arrival and launch its transaction: all there is to do for one open load."""
         in_flight, drive, finish = self._in_flight, self._env.drive, self._finish
-        for delay_ms, txn in self._workload.generate():
+        first_step_priority = self._first_step_priority
+        for delay_ms, txn in workload.generate():
             yield delay_ms
             in_flight[txn.txn_id] = txn
-            drive(self._steps(txn), _FIRST_STEP_PRIORITY + txn.txn_id, finish)
+            drive(self._steps(txn), first_step_priority + txn.txn_id, finish)
+
+    # -- what loads ask of the runner --------------------------------------------------------------------------------
+
+    @property
+    def now_ms(self) -> float:
+        """What time it is."""
+        return self._env.now
+
+    def arrive(self, steps: Generator[float, None, None], process: int) -> None:
+        """Turn every value that `steps` yields into a wait of this process."""
+        self._env.drive(steps, _FIRST_ARRIVAL_PRIORITY + process)
+
+    def submit(self, workload: Workload, on_end: Callable[[], None] | None = None) -> None:
+        """Launch the next transaction of a workload now; `on_end` is called when it has ended."""
+        # Ids are given at the moment of submission, so they count up over all loads.
+        txn = workload.next_transaction(self._submitted, self._env.now)
+        self._submitted += 1
+        self._in_flight[txn.txn_id] = txn
+
+        def end(result: TransactionResult) -> None:
+            self._finish(result)
+            if on_end is not None:
+                on_end()
+
+        self._env.drive(self._steps(txn), self._first_step_priority + txn.txn_id, end)
+
+    def land(self, load: BackgroundLoad) -> None:
+        """Apply the next commit of a background load now."""
+        catalog: Any = self._catalog
+        if not hasattr(catalog, "land"):
+            raise ValueError(
+                f"background commits need a built-in catalog: {type(catalog).__name__} has no way to land them"
+            )
+        _, tables, partitions = load.workload.next_touched()
+        versions = catalog.state.tables
+        writes = {table_id: versions[table_id].version + 1 for table_id in sorted(tables)}
+        touched = None
+        if partitions is not None:
+            touched = {table_id: tuple(sorted(ids)) for table_id, ids in partitions.items()}
+        self._statistics.background_commits += 1
+        intention = IntentionRecord(
+            # An id that no transaction has.
+            -self._statistics.background_commits,
+            catalog.seq,
+            writes,
+            touched,
+            self._config.log_entry_size,
+            replaces_data=load.replaces_data,
+        )
+        catalog.land(writes, intention)
+
+    # -- transactions ------------------------------------------------------------------------------------------------
 
     def _steps(self, txn: Transaction) -> Generator[float, None, TransactionResult]:
         catalog, storage, detector = self._catalog, self._storage, self._detector
         config, backoff = self._config, self._backoff
-        if self._express_is_open and type(txn) in express.OPERATIONS:
+        if self._express_is_open and express.takes(txn):
             return express.execute(
                 txn,
                 catalog,  # type: ignore[arg-type]
@@ -258,6 +375,7 @@ class _Run:
             backoff=backoff,
             log_entry_size=config.log_entry_size,
             clock=self._env,
+            options=self._options,
         )
 
     def _finish(self, result: TransactionResult) -> None:
@@ -284,11 +402,13 @@ class _Environment(simpy.Environment):
     # A plain attribute in place of SimPy's property: transactions ask for the time at every step.
     now: float = 0.0
 
-    def __init__(self) -> None:
+    def __init__(self, first_step_priority: int) -> None:
         super().__init__()
+        self._first_step_priority = first_step_priority
         # Entries are (due, priority, the step to take, what to do with the generator's result). Those of the slot of
         # time at hand are a sorted agenda. All others, mostly long runtimes, wait unsorted in one list per slot.
         self._agenda: list[_Entry] = []
+        self._ahead: Iterator[_Entry] = iter(self._agenda)
         self._agenda_ends_ms = 0.0
         self._later: dict[int, list[_Entry]] = {}
         self._slots: list[int] = []
@@ -305,8 +425,8 @@ class _Environment(simpy.Environment):
         """
         try:
             wait_ms = next(steps)
-            # A step that takes no time is over before anybody else's turn comes. Arrivals take turns by id.
-            while wait_ms == 0.0 and priority != _ARRIVAL_PRIORITY:
+            # A step that takes no time is over before anybody else's turn comes. Arrivals take turns.
+            while wait_ms == 0.0 and priority >= self._first_step_priority:
                 wait_ms = next(steps)
         except StopIteration as stop:
             on_return(stop.value)
@@ -315,7 +435,10 @@ class _Environment(simpy.Environment):
             raise _bad_wait(wait_ms)
         entry = (self.now + wait_ms, priority, steps.__next__, on_return)
         if entry[0] < self._agenda_ends_ms:
-            insort(self._agenda, entry)
+            # A client that need not think submits at the very instant at which its transaction ended. Submissions come
+            # before steps, but not before the step that is just being taken.
+            taken = len(self._agenda) - length_hint(self._ahead)
+            insort(self._agenda, entry, taken)
         else:
             self._postpone(entry)
 
@@ -325,7 +448,8 @@ class _Environment(simpy.Environment):
             agenda, agenda_ends_ms = self._agenda, self._agenda_ends_ms
             done = 0
             # What the steps schedule is due now or later, so it lands behind the entry at hand and is found in its turn.
-            for now_ms, priority, next_wait, on_return in agenda:
+            self._ahead = iter(agenda)
+            for now_ms, priority, next_wait, on_return in self._ahead:
                 done += 1
                 self.now = now_ms
                 try:

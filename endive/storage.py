@@ -54,13 +54,17 @@ PROFILE_LATENCY: Mapping[str, str | None] = {
     "catalog.read": "cas",
     "catalog.cas": "cas",
     "catalog.cas_failure": None,
+    "catalog.compaction": "cas",
     "catalog.append": "append",
     "catalog.append_failure": "append_failure",
     "manifest_list.read": "put",
     "manifest_list.write": "put",
     "manifest_list.append": "append",
+    "manifest_list.append_failure": "append_failure",
     "manifest_file.read": "put",
     "manifest_file.write": "put",
+    "table_metadata.read": "put",
+    "table_metadata.write": "put",
 }
 MANIFEST_OPERATIONS = (
     "manifest_list.read",
@@ -69,6 +73,12 @@ MANIFEST_OPERATIONS = (
     "manifest_file.write",
     "manifest_list.append",
 )
+CHECKPOINT_KEY = "catalog/checkpoint"
+"""The object that a compaction of the catalog's log replaces."""
+
+_TRANSFERRING = {"catalog.read", "catalog.cas", "catalog.compaction"}
+# Sizes that grow are all different, and samplers cost nothing to find again.
+_SAMPLERS_KEPT = 4096
 _ANY_ARTIFACT = {"read": "put", "write": "put", "cas": "cas", "append": "append"}
 
 # What a subclass must leave alone for the short cuts of catalogs and payments to be exact.
@@ -105,6 +115,7 @@ class ObjectSizes:
     catalog: int = 16_384
     manifest_list: int = 16_384
     manifest_file: int = 65_536
+    table_metadata: int = 16_384
 
 
 class StorageProvider(ABC):
@@ -186,9 +197,14 @@ class ProfileStorageProvider(StorageProvider):
         min_latency_ms: float | None = None,
         max_parallel: int = 4,
         sizes: ObjectSizes | None = None,
+        charges_transfer: bool = False,
     ) -> None:
         super().__init__(rng)
         self._profile = profile
+        # Catalog operations whose bytes are paid for on top of the profile's draw.
+        self._transferring = frozenset(
+            _TRANSFERRING - set(latency or {}) if charges_transfer else ()
+        )
         self._min_latency_ms = (
             profile.min_latency_ms.value if min_latency_ms is None else min_latency_ms
         )
@@ -244,9 +260,20 @@ class ProfileStorageProvider(StorageProvider):
         found = self._samplers.get((operation, size_bytes))
         if found is None:
             distribution = self.distribution(operation, size_bytes)
+            if operation in self._transferring:
+                transfer_ms = self._transfer_ms(size_bytes)
+                distribution = ShiftedLatency(distribution, transfer_ms)  # type: ignore[arg-type]
             found = OperationSampler(distribution, self._normals, self._rng)
+            if len(self._samplers) >= _SAMPLERS_KEPT:
+                self._samplers.clear()
             self._samplers[operation, size_bytes] = found
         return found
+
+    def _transfer_ms(self, size_bytes: int) -> float:
+        """What the bytes of an object take on the wire, as the PUT model of the profile has it."""
+        put = self._profile.latency["put"].build(0.0)
+        assert isinstance(put, SizeBasedLatency)
+        return put.latency_per_mib_ms * size_bytes / 2**20
 
     def latency_ms(self, operation: str, size_bytes: int) -> float:
         """Draw the latency of one operation on an object of this size."""
@@ -327,7 +354,9 @@ class ProfileStorageProvider(StorageProvider):
         self, key: str, expected_version: int, size_bytes: int, on_effect: OnEffect | None
     ) -> Generator[float, None, StorageResult]:
         operation = f"{_artifact(key)}.cas"
-        drawn_ms = self.latency_ms(operation, size_bytes)
+        # Swapping the checkpoint of the catalog's log is what compaction is.
+        drawn = "catalog.compaction" if key == CHECKPOINT_KEY else operation
+        drawn_ms = self.latency_ms(drawn, size_bytes)
         to_effect_ms = drawn_ms * self.effect_point
         yield to_effect_ms
         success = self.swap(key, expected_version)
@@ -411,6 +440,7 @@ def create_provider(
     min_latency_ms: float | None = None,
     max_parallel: int = 4,
     sizes: ObjectSizes | None = None,
+    charges_transfer: bool = False,
 ) -> ProfileStorageProvider:
     """The provider of this name, drawing from `rng`; keywords replace figures of its profile."""
     if name not in profiles:
@@ -423,6 +453,7 @@ def create_provider(
         min_latency_ms=min_latency_ms,
         max_parallel=max_parallel,
         sizes=sizes,
+        charges_transfer=charges_transfer,
     )
 
 

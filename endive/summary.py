@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import resource
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from endive.cost_model import OPERATIONS
 from endive.results import RowLog
 from endive.simulation import Statistics
 
@@ -30,6 +32,21 @@ COUNTERS = (
     "manifest_file_writes",
     "historical_ml_reads",
     "manifest_list_appends",
+    "metadata_reads",
+    "metadata_writes",
+    "restarts",
+    "background_commits",
+    "false_conflicts",
+    "real_conflicts",
+    "append_physical_success",
+    "append_logical_success",
+    "append_logical_conflict",
+    "append_physical_failure",
+    "append_compactions_triggered",
+    "append_compactions_completed",
+    "manifest_append_physical_success",
+    "manifest_append_physical_failure",
+    "manifest_append_sealed_rewrite",
 )
 
 # The parts of a transaction's time and the column that holds each.
@@ -40,10 +57,11 @@ TIME_PARTS = {
     "conflict_io": "conflict_io_ms",
     "catalog_commit": "catalog_commit_ms",
     "backoff": "backoff_ms",
+    "start_io": "start_io_ms",
+    "rework": "rework_ms",
 }
 
 _QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
-_OPERATION_ORDER = ("fast_append", "merge_append", "validated_overwrite")
 
 
 def summarise(statistics: Statistics) -> dict[str, Any]:
@@ -56,7 +74,15 @@ def summarise(statistics: Statistics) -> dict[str, Any]:
     summary["success_rate"] = _success_rate(statistics.committed, statistics.aborted)
     summary["censored_share"] = _share(statistics.in_flight, statistics.launched)
     summary["digest"] = statistics.digest()
-    summary["operations"] = _operations(statistics._log)
+    summary["operations"] = _by_word(statistics.log, "operation_type", OPERATIONS)
+    summary["classes"] = {
+        name: {
+            **part,
+            "offered_per_s": part["count"] / simulated_s,
+            "commits_per_s": part["committed"] / simulated_s,
+        }
+        for name, part in _by_word(statistics.log, "class_name", ()).items()
+    }
     return summary
 
 
@@ -67,24 +93,22 @@ def peak_rss_mib() -> float:
     return float(peak) / (1024.0 * 1024.0 if sys.platform == "darwin" else 1024.0)
 
 
-def _operations(log: RowLog) -> dict[str, Any]:
-    """The summary of each operation type that occurred, in the order of the specification."""
-    words = [str(word) for word in log.words("operation_type")]
-    codes = log.column("operation_type")
+def _by_word(log: RowLog, column: str, order: Sequence[str]) -> dict[str, Any]:
+    """The summary of the rows of each word of a column; the words of `order` come first."""
+    words = [str(word) for word in log.words(column)]
+    codes = log.column(column)
     status = log.column("status")
     outcome = {str(word): status == code for code, word in enumerate(log.words("status"))}
 
     def rank(word: str) -> tuple[int, str]:
-        known = word in _OPERATION_ORDER
-        return (_OPERATION_ORDER.index(word) if known else len(_OPERATION_ORDER), word)
+        return (order.index(word) if word in order else len(order), word)
 
     return {
-        word: _operation(log, codes == words.index(word), outcome)
-        for word in sorted(words, key=rank)
+        word: _part(log, codes == words.index(word), outcome) for word in sorted(words, key=rank)
     }
 
 
-def _operation(
+def _part(
     log: RowLog, chosen: NDArray[np.bool_], outcome: dict[str, NDArray[np.bool_]]
 ) -> dict[str, Any]:
     count = {word: int(np.count_nonzero(chosen & rows)) for word, rows in outcome.items()}

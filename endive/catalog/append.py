@@ -1,22 +1,40 @@
 """The append catalog (§2.3): commits are records in a log, judged in the order in which they land.
 
 An append tells its writer only that the record landed (§8.9). Whether it was *applied* the writer learns from a discovery
-read: it has committed iff its own record, by transaction id, was applied — never because a version looks right.
+read: it has committed iff its own record was applied — never because a version looks right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
+from typing import Any
 
+from endive.catalog.log import CatalogLog
 from endive.catalog.state import CatalogState, call_with_effect, read_through
-from endive.catalog.types import Catalog, CatalogSnapshot, CommitResult, IntentionRecord
-from endive.storage import OnEffect, StorageProvider
+from endive.catalog.types import (
+    Catalog,
+    CatalogSnapshot,
+    CommitResult,
+    IntentionRecord,
+    make_commit_result,
+)
+from endive.storage import CHECKPOINT_KEY, ProfileStorageProvider, StorageProvider
 
 LOG_KEY = "catalog/log"
+
+# What a store that cannot be sealed is told instead: no log has such an end.
+_NO_OFFSET = -1
+# Far beyond any length: added to the store's object while the log is sealed, so that every offset is wrong.
+SEAL_BYTES = 1 << 60
 
 
 class AppendCatalog(Catalog):
     """A log of intention records: only writers of the same table can reject each other."""
+
+    draw_read_ms: Callable[[], float]
+    effect_point: float
+    is_direct = True
+    """Whether latencies are drawn by samplers, and not by a store's own generators."""
 
     def __init__(
         self,
@@ -25,23 +43,125 @@ class AppendCatalog(Catalog):
         partitions_per_table: tuple[int, ...],
         *,
         max_physical_retries: int = 100,
+        append_offset: str = "snapshot",
+        compaction_threshold: int = 16_000_000,
+        compaction_max_entries: int = 0,
+        manifests_per_table: int = 3,
+        group_of: tuple[int, ...] = (),
+        growth: int | None = None,
     ) -> None:
+        """`growth` is how many bytes each table adds to the catalog, which then grows with its log, too.
+
+        None: the catalog has the size `storage.sizes.catalog`, whatever it holds.
+        """
         if not storage.supports_append:
             # Ask the store itself, so that the message is the same wherever append is missing.
             storage.append(LOG_KEY, 0, 0)
+        if append_offset not in ("snapshot", "latest"):
+            raise ValueError(f"append_offset is 'snapshot' or 'latest', not {append_offset!r}")
         self._storage = storage
-        self._state = CatalogState(num_tables, tuple(partitions_per_table))
+        self._checkpoint_bytes = storage.sizes.catalog + num_tables * (growth or 0)
+        self._grows = growth is not None
         self._max_physical_retries = max_physical_retries
-        self._size_bytes = storage.sizes.catalog
-        self._applied_txn_ids: set[int] = set()
-        self._anonymous_txn_id = -1
-        # How long the log was when each seq came about: where a writer that saw this seq expects its end.
-        self._log_end_at_seq = [0]
-        self._log_end = 0
+        self._asks_for_end = append_offset == "latest"
+        self.log = CatalogLog(compaction_threshold, compaction_max_entries)
+        self.state = CatalogState(
+            num_tables,
+            tuple(partitions_per_table),
+            manifests_per_table=manifests_per_table,
+            group_of=group_of,
+        )
+        self._use_storage()
+
+    def _use_storage(self) -> None:
+        storage = self._storage
+        if isinstance(storage, ProfileStorageProvider) and storage.is_plain:
+            # Sampling a built-in store directly saves three layers of generators under the physical retries,
+            # which are most of what happens to a log in demand.
+            self.draw_read_ms = (
+                self._draw_growing_read_ms
+                if self._grows
+                else storage.sampler("catalog.read", self._checkpoint_bytes).draw_ms
+            )
+            self.effect_point = storage.effect_point
+            self._append_can_fail_apart = storage.has_failure_latency("catalog.append")
+        else:
+            self.is_direct = False
+            self.read = self._read_through  # type: ignore[method-assign]
+            self.commit = self._commit_through  # type: ignore[method-assign]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # What is bound to this very store and catalog, a copy binds anew.
+        bound = {"draw_read_ms", "read", "commit"}
+        return {name: value for name, value in vars(self).items() if name not in bound}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+        self._use_storage()
+
+    @property
+    def seq(self) -> int:
+        """How many records have been applied."""
+        return self.state.seq
+
+    @property
+    def size_bytes(self) -> int:
+        """What a read or a compaction that starts now moves: the checkpoint and the log since."""
+        if not self._grows:
+            return self._checkpoint_bytes
+        return self._checkpoint_bytes + self.log.length_bytes - self.log.checkpoint_offset
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """How often what happened to the log so far, by name."""
+        return self.log.counters.as_dict()
+
+    # -- records -------------------------------------------------------------------------------------------------
+
+    def land(self, writes: Mapping[int, int], intention: IntentionRecord | None) -> None:
+        """A commit from elsewhere that always lands: its record is in the log and applied at this instant."""
+        if not self.is_direct:
+            raise ValueError("background commits need a built-in store: another one keeps the log")
+        record = intention or _anonymous(self.seq, writes)
+        self._storage.extend(LOG_KEY, None, record.size_bytes)  # type: ignore[attr-defined]
+        self.state.apply(writes, record)
+        self.log.extend(record.size_bytes, applied=True)
+
+    def _judge(self, record: IntentionRecord, writes: Mapping[int, int]) -> bool:
+        """A record has landed: apply it iff all tables are as its writer saw them. Says whether it was applied."""
+        log, tables = self.log, self.state.tables
+        is_current = all(
+            tables[table_id].version == new_version - 1 for table_id, new_version in writes.items()
+        ) and all(
+            tables[table_id].version == seen_version
+            for table_id, seen_version in (record.tables_read or {}).items()
+            if table_id not in writes
+        )
+        log.counters.append_physical_success += 1
+        if is_current:
+            self.state.apply(writes, record)
+            log.counters.append_logical_success += 1
+        else:
+            # A rejected record stays in the log and changes nothing else.
+            log.counters.append_logical_conflict += 1
+        log.extend(record.size_bytes, applied=is_current)
+        return is_current
+
+    # -- with a built-in store -----------------------------------------------------------------------------------
+
+    def _draw_growing_read_ms(self) -> float:
+        assert isinstance(self._storage, ProfileStorageProvider)
+        return self._storage.latency_ms("catalog.read", self.size_bytes)
 
     def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
         """Read checkpoint and log; the snapshot is captured at the effect point."""
-        return read_through(self._storage, LOG_KEY, self._size_bytes, self._state, timestamp_ms)
+        drawn_ms = self.draw_read_ms()
+        to_effect_ms = drawn_ms * self.effect_point
+        yield to_effect_ms
+        snapshot = self.state.capture(timestamp_ms + to_effect_ms)
+        if to_effect_ms < drawn_ms:
+            yield drawn_ms - to_effect_ms
+        return snapshot
 
     def commit(
         self,
@@ -51,49 +171,147 @@ class AppendCatalog(Catalog):
         intention: IntentionRecord | None = None,
     ) -> Generator[float, None, CommitResult]:
         """Append the record, then discover whether it was applied: two round trips at least."""
-        record = intention or self._anonymous(expected_seq, writes)
-        offset = self._log_end_at_seq[expected_seq]
-        elapsed_ms = 0.0
-        for _ in range(self._max_physical_retries + 1):
-            landing = self._landing(record, writes)
-            arguments = (LOG_KEY, offset, record.size_bytes)
-            appended = yield from call_with_effect(self._storage.append, arguments, landing)
+        record = intention or _anonymous(expected_seq, writes)
+        storage, log, effect_point = self._storage, self.log, self.effect_point
+        assert isinstance(storage, ProfileStorageProvider)
+        draw_append_ms = storage.sampler("catalog.append", record.size_bytes).draw_ms
+        draw_failure_ms = None
+        if self._append_can_fail_apart:
+            draw_failure_ms = storage.sampler("catalog.append_failure", record.size_bytes).draw_ms
+        counters, elapsed_ms = log.counters, 0.0
+        offset = log.length_at_seq[expected_seq]
+
+        if log.sealed:
+            elapsed_ms += yield from self._compact(log.compactions)
+        if self._asks_for_end:
+            drawn_ms = self.draw_read_ms()
+            to_effect_ms = drawn_ms * effect_point
+            yield to_effect_ms
+            offset = log.length_bytes
+            if to_effect_ms < drawn_ms:
+                yield drawn_ms - to_effect_ms
+            elapsed_ms += drawn_ms
+
+        failures_left = self._max_physical_retries
+        while True:
+            drawn_ms = draw_append_ms()
+            to_effect_ms = drawn_ms * effect_point
+            yield to_effect_ms
+            rest_ms = drawn_ms - to_effect_ms
+            if offset == log.length_bytes and not log.sealed:
+                storage.extend(LOG_KEY, None, record.size_bytes)
+                is_applied = self._judge(record, writes)
+                break
+            # Physical failure: the log had moved on. It said where it ends, so try there at once.
+            counters.append_physical_failure += 1
+            offset, sealed, compactions = log.length_bytes, log.sealed, log.compactions
+            if draw_failure_ms is not None:
+                rest_ms = draw_failure_ms() - to_effect_ms
+            if rest_ms > 0.0:
+                yield rest_ms
+                elapsed_ms += rest_ms
+            elapsed_ms += to_effect_ms
+            if failures_left == 0:
+                return make_commit_result(False, elapsed_ms)
+            failures_left -= 1
+            if sealed:
+                elapsed_ms += yield from self._compact(compactions)
+        if rest_ms > 0.0:
+            yield rest_ms
+        elapsed_ms += to_effect_ms + rest_ms
+
+        drawn_ms = self.draw_read_ms()
+        to_effect_ms = drawn_ms * effect_point
+        yield to_effect_ms
+        if to_effect_ms < drawn_ms:
+            yield drawn_ms - to_effect_ms
+        return make_commit_result(is_applied, elapsed_ms + drawn_ms)
+
+    def _compact(self, seen_compactions: int) -> Generator[float, None, float]:
+        """Race for the compaction; returns how long it took, won or lost."""
+        storage, size_bytes = self._storage, self.size_bytes
+        assert isinstance(storage, ProfileStorageProvider)
+        drawn_ms = storage.latency_ms("catalog.compaction", size_bytes)
+        to_effect_ms = drawn_ms * self.effect_point
+        yield to_effect_ms
+        is_mine = self.log.compact(seen_compactions)
+        # A compaction is a swap of the checkpoint, so it fails like one.
+        rest_ms = storage.rest_ms("catalog.cas", size_bytes, drawn_ms, is_mine)
+        if rest_ms > 0.0:
+            yield rest_ms
+        return to_effect_ms + rest_ms
+
+    # -- with a user's own store ---------------------------------------------------------------------------------
+
+    def _read_through(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
+        return read_through(self._storage, LOG_KEY, self.size_bytes, self.state, timestamp_ms)
+
+    def _commit_through(
+        self,
+        expected_seq: int,
+        writes: Mapping[int, int],
+        timestamp_ms: float = 0.0,
+        intention: IntentionRecord | None = None,
+    ) -> Generator[float, None, CommitResult]:
+        record = intention or _anonymous(expected_seq, writes)
+        storage, log = self._storage, self.log
+        offset, elapsed_ms = log.length_at_seq[expected_seq], 0.0
+        sealed, compactions = log.sealed, log.compactions
+        is_applied = False
+
+        def learn_end(_success: bool, _elapsed_ms: float) -> None:
+            nonlocal offset
+            offset = log.length_bytes
+
+        def take_effect(success: bool, _elapsed_ms: float) -> None:
+            nonlocal offset, sealed, compactions, is_applied
+            if success:
+                is_applied = self._judge(record, writes)
+                if log.sealed:
+                    self._extend_object(SEAL_BYTES)
+            else:
+                log.counters.append_physical_failure += 1
+                offset, sealed, compactions = log.length_bytes, log.sealed, log.compactions
+
+        if sealed:
+            elapsed_ms += yield from self._compact_through(compactions)
+        if self._asks_for_end:
+            asked = yield from call_with_effect(storage.read, (LOG_KEY, self.size_bytes), learn_end)
+            elapsed_ms += asked.latency_ms
+        failures_left = self._max_physical_retries
+        while True:
+            is_refused = log.sealed and not isinstance(storage, ProfileStorageProvider)
+            arguments = (LOG_KEY, _NO_OFFSET if is_refused else offset, record.size_bytes)
+            appended = yield from call_with_effect(storage.append, arguments, take_effect)
             elapsed_ms += appended.latency_ms
             if appended.success:
                 break
-            # Physical failure: the log had moved on. It said where it ends, so try there at once.
-            offset = appended.data_size_bytes
-        else:
-            return CommitResult(False, elapsed_ms)
-        discovered = yield from self._storage.read(LOG_KEY, self._size_bytes)
-        elapsed_ms += discovered.latency_ms
-        return CommitResult(record.txn_id in self._applied_txn_ids, elapsed_ms)
+            if failures_left == 0:
+                return CommitResult(False, elapsed_ms)
+            failures_left -= 1
+            if sealed:
+                elapsed_ms += yield from self._compact_through(compactions)
+        discovered = yield from storage.read(LOG_KEY, self.size_bytes)
+        return CommitResult(is_applied, elapsed_ms + discovered.latency_ms)
 
-    def _landing(self, record: IntentionRecord, writes: Mapping[int, int]) -> OnEffect:
-        """What happens when this record's append takes effect."""
+    def _compact_through(self, seen_compactions: int) -> Generator[float, None, float]:
+        """The same race as a swap of the checkpoint, whose version counts the compactions."""
 
-        def land(success: bool, _elapsed_ms: float) -> None:
-            if not success:
-                return
-            self._log_end += record.size_bytes
-            # A rejected record stays in the log and changes nothing else.
-            if all(
-                self._state.tables[table_id].version == new_version - 1
-                for table_id, new_version in writes.items()
-            ):
-                self._state.apply(writes, record)
-                self._applied_txn_ids.add(record.txn_id)
-                self._log_end_at_seq.append(self._log_end)
+        def compact(success: bool, _elapsed_ms: float) -> None:
+            if success:
+                self.log.compact(seen_compactions)
+                self._extend_object(-SEAL_BYTES)
 
-        return land
+        arguments = (CHECKPOINT_KEY, seen_compactions, self.size_bytes)
+        swapped = yield from call_with_effect(self._storage.cas, arguments, compact)
+        return float(swapped.latency_ms)
 
-    def _anonymous(self, expected_seq: int, writes: Mapping[int, int]) -> IntentionRecord:
-        """A record for a caller that gave none, with an id that no transaction has."""
-        record = IntentionRecord(self._anonymous_txn_id, expected_seq, writes)
-        self._anonymous_txn_id -= 1
-        return record
+    def _extend_object(self, size_bytes: int) -> None:
+        """Put the seal on the store's own object, or take it off, where the store lets itself be told."""
+        if isinstance(self._storage, ProfileStorageProvider):
+            self._storage.extend(LOG_KEY, None, size_bytes)
 
-    @property
-    def seq(self) -> int:
-        """How many records have been applied."""
-        return self._state.seq
+
+def _anonymous(seq: int, writes: Mapping[int, int]) -> IntentionRecord:
+    """A record for a caller that gave none, with an id that no transaction has."""
+    return IntentionRecord(-1, seq, writes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
@@ -30,12 +29,41 @@ class PointerCatalog(Catalog):
     is_direct = True
     """Whether latencies are drawn by the samplers above, and not by a store's own generators."""
 
-    def __init__(self, num_tables: int, partitions_per_table: tuple[int, ...]) -> None:
-        self.state = CatalogState(num_tables, tuple(partitions_per_table))
+    def __init__(
+        self,
+        num_tables: int,
+        partitions_per_table: tuple[int, ...],
+        *,
+        granularity: str = "catalog",
+        manifests_per_table: int = 3,
+        group_of: tuple[int, ...] = (),
+    ) -> None:
+        self.granularity = granularity
+        self.state = CatalogState(
+            num_tables,
+            tuple(partitions_per_table),
+            manifests_per_table=manifests_per_table,
+            group_of=group_of,
+        )
 
-    @abstractmethod
-    def swap(self, expected_seq: int) -> bool:
-        """Compare and swap the pointer now."""
+    def try_commit(
+        self, expected_seq: int, writes: Mapping[int, int], intention: IntentionRecord | None
+    ) -> bool:
+        """Compare and swap at this very instant: the effect of `commit`."""
+        state = self.state
+        if self.granularity == "catalog":
+            if state.seq != expected_seq:
+                return False
+        elif not state.is_unchanged_since(expected_seq, self.granularity, writes, intention):
+            return False
+        self.land(writes, intention)
+        return True
+
+    def land(self, writes: Mapping[int, int], intention: IntentionRecord | None) -> None:
+        """Apply a commit whatever was seen: what a swap does once it has won."""
+        self.state.apply(writes, intention)
+        if self.granularity == "partition":
+            self.state.note_partitions(writes, intention)
 
     def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
         """Read the pointer; the snapshot is captured at the effect point."""
@@ -43,7 +71,9 @@ class PointerCatalog(Catalog):
         to_effect_ms = drawn_ms * self.effect_point
         yield to_effect_ms
         state = self.state
-        snapshot = make_snapshot(state.seq, state.tables, timestamp_ms + to_effect_ms)
+        snapshot = make_snapshot(
+            state.seq, state.tables, timestamp_ms + to_effect_ms, state.details
+        )
         if to_effect_ms < drawn_ms:
             yield drawn_ms - to_effect_ms
         return snapshot
@@ -59,11 +89,9 @@ class PointerCatalog(Catalog):
         drawn_ms = self.draw_swap_ms()
         to_effect_ms = drawn_ms * self.effect_point
         yield to_effect_ms
-        success = self.swap(expected_seq)
+        success = self.try_commit(expected_seq, writes, intention)
         rest_ms = drawn_ms - to_effect_ms
-        if success:
-            self.state.apply(writes, intention)
-        elif self.draw_failure_ms is not None:
+        if not success and self.draw_failure_ms is not None:
             rest_ms = max(0.0, self.draw_failure_ms() - to_effect_ms)
         if rest_ms > 0.0:
             yield rest_ms
@@ -79,18 +107,32 @@ class CASCatalog(PointerCatalog):
     """The pointer is an object in storage, swapped by its conditional write."""
 
     def __init__(
-        self, storage: StorageProvider, num_tables: int, partitions_per_table: tuple[int, ...]
+        self,
+        storage: StorageProvider,
+        num_tables: int,
+        partitions_per_table: tuple[int, ...],
+        *,
+        granularity: str = "catalog",
+        manifests_per_table: int = 3,
+        group_of: tuple[int, ...] = (),
+        growth: int | None = None,
     ) -> None:
+        """`growth` is how many bytes each table adds to the object; None: it has the size `storage.sizes.catalog`."""
         self._storage = storage
-        self._size_bytes = storage.sizes.catalog
-        super().__init__(num_tables, partitions_per_table)
+        self._size_bytes = storage.sizes.catalog + num_tables * (growth or 0)
+        super().__init__(
+            num_tables,
+            partitions_per_table,
+            granularity=granularity,
+            manifests_per_table=manifests_per_table,
+            group_of=group_of,
+        )
         self._use_storage()
 
     def _use_storage(self) -> None:
         storage = self._storage
         if isinstance(storage, ProfileStorageProvider) and storage.is_plain:
             # Sampling a built-in store directly saves a layer of generators where it is hottest.
-            self._plain = storage
             self.draw_read_ms = storage.sampler("catalog.read", self._size_bytes).draw_ms
             self.draw_swap_ms = storage.sampler("catalog.cas", self._size_bytes).draw_ms
             self.effect_point = storage.effect_point
@@ -98,21 +140,30 @@ class CASCatalog(PointerCatalog):
                 failed = storage.sampler("catalog.cas_failure", self._size_bytes)
                 self.draw_failure_ms = failed.draw_ms
         else:
+            if self.granularity != "catalog":
+                raise ValueError(
+                    f"granularity {self.granularity!r} needs a built-in store: another one swaps one pointer for all"
+                )
             self.is_direct = False
             self.read = self._read_through  # type: ignore[method-assign]
             self.commit = self._commit_through  # type: ignore[method-assign]
 
     def __getstate__(self) -> dict[str, Any]:
         # What is bound to this very store and catalog, a copy binds anew.
-        bound = {"_plain", "draw_read_ms", "draw_swap_ms", "draw_failure_ms", "read", "commit"}
+        bound = {"draw_read_ms", "draw_swap_ms", "draw_failure_ms", "read", "commit"}
         return {name: value for name, value in vars(self).items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
         self._use_storage()
 
-    def swap(self, expected_seq: int) -> bool:
-        return self._plain.swap(POINTER_KEY, expected_seq)
+    def land(self, writes: Mapping[int, int], intention: IntentionRecord | None) -> None:
+        """Apply a commit whatever was seen: what a swap does once it has won."""
+        if not self.is_direct:
+            raise ValueError(
+                "background commits need a built-in store: another one keeps the pointer"
+            )
+        super().land(writes, intention)
 
     def _read_through(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
         return read_through(self._storage, POINTER_KEY, self._size_bytes, self.state, timestamp_ms)
@@ -143,13 +194,19 @@ class InstantCatalog(PointerCatalog):
         latency_ms: float = 1.0,
         *,
         effect_point: float = 0.5,
+        granularity: str = "catalog",
+        manifests_per_table: int = 3,
+        group_of: tuple[int, ...] = (),
     ) -> None:
         def draw_ms() -> float:
             return latency_ms
 
-        super().__init__(num_tables, partitions_per_table)
+        super().__init__(
+            num_tables,
+            partitions_per_table,
+            granularity=granularity,
+            manifests_per_table=manifests_per_table,
+            group_of=group_of,
+        )
         self.draw_read_ms = self.draw_swap_ms = draw_ms
         self.effect_point = effect_point
-
-    def swap(self, expected_seq: int) -> bool:
-        return self.state.seq == expected_seq

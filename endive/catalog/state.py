@@ -7,11 +7,13 @@ transaction holds can change under it (§8.2).
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from endive.catalog.types import (
+    CatalogDetails,
     CatalogSnapshot,
     IntentionRecord,
     TableMetadata,
@@ -24,9 +26,16 @@ from endive.storage import OnEffect, StorageProvider
 class CatalogState:
     """The versions of all tables: captured by reads, advanced by exactly one per applied commit (§8.1)."""
 
-    __slots__ = ("seq", "tables")
+    __slots__ = ("_partition_changed_at", "_table_changed_at", "details", "seq", "tables")
 
-    def __init__(self, num_tables: int, partitions_per_table: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        num_tables: int,
+        partitions_per_table: tuple[int, ...],
+        *,
+        manifests_per_table: int = 3,
+        group_of: tuple[int, ...] = (),
+    ) -> None:
         if len(partitions_per_table) != num_tables:
             raise ValueError(
                 f"partitions_per_table has {len(partitions_per_table)} entries for {num_tables} tables"
@@ -34,19 +43,28 @@ class CatalogState:
         zeros = {count: (0,) * count for count in set(partitions_per_table)}
         self.seq = 0
         self.tables = tuple(
-            TableMetadata(table_id, 0, count, zeros[count])
+            TableMetadata(table_id, 0, count, zeros[count], manifests_per_table)
             for table_id, count in enumerate(partitions_per_table)
         )
+        none = (0,) * (max(group_of) + 1 if group_of else 0)
+        self.details = CatalogDetails(0, group_of, none, none)
+        # The seq of the last commit that changed each table and partition.
+        self._table_changed_at = [0] * num_tables
+        self._partition_changed_at: dict[tuple[int, int], int] = {}
 
     def capture(self, timestamp_ms: float) -> CatalogSnapshot:
         """The snapshot of this instant."""
-        return make_snapshot(self.seq, self.tables, timestamp_ms)
+        return make_snapshot(self.seq, self.tables, timestamp_ms, self.details)
 
     def apply(self, writes: Mapping[int, int], intention: IntentionRecord | None) -> None:
         """Install a commit: all of it, at one instant."""
-        partitions = None if intention is None else intention.partitions_written
+        partitions, replaces, merged = None, False, frozenset[int]()
+        if intention is not None:
+            partitions = intention.partitions_written
+            replaces, merged = intention.replaces_data, intention.merged
+        self.seq += 1
         tables = list(self.tables)
-        for table_id, new_version in writes.items():
+        for table_id in writes:
             old = tables[table_id]
             versions = list(old.partition_versions)
             # Without partition tracking the commit may have touched all of them.
@@ -54,10 +72,73 @@ class CatalogState:
             for partition_id in touched:
                 versions[partition_id] += 1
             tables[table_id] = make_table(
-                table_id, new_version, old.num_partitions, tuple(versions)
+                table_id,
+                # One more than was seen; or than is there, if others have written other partitions since.
+                old.version + 1,
+                old.num_partitions,
+                tuple(versions),
+                1 if table_id in merged else old.manifests + 1,
+                old.replaced + replaces,
             )
+            self._table_changed_at[table_id] = self.seq
         self.tables = tuple(tables)
-        self.seq += 1
+        if replaces or self.details.group_of:
+            self._count(writes, replaces)
+
+    def _count(self, writes: Mapping[int, int], replaces: bool) -> None:
+        details = self.details
+        commits, replaced = list(details.group_commits), list(details.group_replaced)
+        if details.group_of:
+            for group in {details.group_of[table_id] for table_id in writes}:
+                commits[group] += 1
+                replaced[group] += replaces
+        self.details = replace(
+            details,
+            replaced=details.replaced + replaces,
+            group_commits=tuple(commits),
+            group_replaced=tuple(replaced),
+        )
+
+    def show_list_lengths(self, lengths: tuple[int, ...]) -> None:
+        """Let snapshots tell how long the manifest lists are by now."""
+        self.details = replace(self.details, list_lengths=lengths)
+
+    def is_unchanged_since(
+        self,
+        seq: int,
+        granularity: str,
+        writes: Mapping[int, int],
+        intention: IntentionRecord | None,
+    ) -> bool:
+        """Whether nothing in the scope of a commit was changed by a commit above `seq`."""
+        if granularity == "catalog":
+            return self.seq == seq
+        tables: Iterable[int] = writes
+        if granularity == "group":
+            group_of = self.details.group_of
+            mine = {group_of[table_id] for table_id in writes}
+            tables = [table_id for table_id, group in enumerate(group_of) if group in mine]
+        elif granularity == "partition" and intention and intention.partitions_written is not None:
+            tables = ()
+            for table_id, partitions in intention.partitions_written.items():
+                for partition_id in partitions:
+                    if self._partition_changed_at.get((table_id, partition_id), 0) > seq:
+                        return False
+        read = (intention.tables_read or ()) if intention else ()
+        changed_at = self._table_changed_at
+        return all(changed_at[table_id] <= seq for table_id in (*tables, *read))
+
+    def note_partitions(self, writes: Mapping[int, int], intention: IntentionRecord | None) -> None:
+        """Remember which partitions the commit just applied has changed."""
+        for table_id in writes:
+            partitions = None if intention is None else intention.partitions_written
+            touched: Iterable[int] = (
+                range(self.tables[table_id].num_partitions)
+                if partitions is None
+                else partitions.get(table_id, ())
+            )
+            for partition_id in touched:
+                self._partition_changed_at[table_id, partition_id] = self.seq
 
 
 def read_through(

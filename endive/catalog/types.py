@@ -19,6 +19,11 @@ class TableMetadata:
     num_partitions: int
     partition_versions: tuple[int, ...]
 
+    manifests: int = 0
+    """How many manifests its manifest list names (docs/MODEL.md, section 7)."""
+    replaced: int = 0
+    """How many of its commits replaced data rather than appending."""
+
     def with_version(self, new_version: int) -> TableMetadata:
         """The same table at another version."""
         return replace(self, version=new_version)
@@ -34,12 +39,30 @@ class TableMetadata:
 
 
 @dataclass(frozen=True, slots=True)
+class CatalogDetails:
+    """What only some settings ask of a snapshot (docs/MODEL.md, sections 10 and 12)."""
+
+    replaced: int = 0
+    """How many commits replaced data."""
+    group_of: tuple[int, ...] = ()
+    """The group of each table; empty if there is one group only."""
+    group_commits: tuple[int, ...] = ()
+    group_replaced: tuple[int, ...] = ()
+    list_lengths: tuple[int, ...] = ()
+    """The length of each table's manifest list, where lists are appended to at an offset."""
+
+
+NO_DETAILS = CatalogDetails()
+
+
+@dataclass(frozen=True, slots=True)
 class CatalogSnapshot:
     """Immutable snapshot: the only way transactions observe catalog state."""
 
     seq: int
     tables: tuple[TableMetadata, ...]
     timestamp_ms: float
+    details: CatalogDetails = NO_DETAILS
 
     def get_table(self, table_id: int) -> TableMetadata:
         """One table's metadata."""
@@ -67,6 +90,12 @@ class IntentionRecord:
     tables_written: Mapping[int, int]
     partitions_written: Mapping[int, tuple[int, ...]] | None = None
     size_bytes: int = 100
+
+    replaces_data: bool = False
+    merged: frozenset[int] = frozenset()
+    """Tables whose manifests this commit merges into one."""
+    tables_read: Mapping[int, int] | None = None
+    """Versions of tables that were read and not written, if they must not have changed (serializable)."""
 
 
 make_table = maker(TableMetadata)

@@ -16,12 +16,19 @@ from endive.cli.words import count, duration, number, percent
 from endive.experiment import Experiment
 
 _DIGEST_DIGITS = 12
-_CATALOG_MODELS = {"append": "log of records"}
+# What a commit competes for, by the kind of catalog or else by the granularity of its conflicts.
+_CATALOG_MODELS = {
+    "append": "log of records",
+    "catalog": "one pointer",
+    "group": "pointer per group",
+    "table": "pointer per table",
+    "partition": "pointer per partition",
+}
 # From this width on tables can afford wide gaps.
 _WIDE = 100
-_POINTER = "one pointer"
 
 _FATE_NOTE = "in flight: cut off by the end · p50 to p99: latency of the committed"
+_CLASS_NOTE = "offered, commits: per second of simulated time · background commits always land"
 _TIME_NOTE = "work, rest: shares of a transaction's time · others: shares of the rest"
 
 # The parts of the time after the runtime, under names short enough for a column.
@@ -49,6 +56,10 @@ def print_run(experiment: Experiment, summary: Mapping[str, Any], replay: str) -
             console.print(f"[dim]{_TIME_NOTE}[/dim]\n", soft_wrap=True)
     else:
         console.print("\nNo transaction arrived in that time.\n")
+    classes = _classes(experiment)
+    if len(classes) > 1:
+        console.print(_class_table(classes, summary, console.width))
+        console.print(f"[dim]{_CLASS_NOTE}[/dim]\n", soft_wrap=True)
     for line in _totals(summary):
         console.print(line, soft_wrap=True)
     skipped = "  (finished earlier; --force runs it again)" if summary["skipped"] else ""
@@ -107,7 +118,8 @@ def _console() -> Console:
 
 def _header(experiment: Experiment) -> str:
     values = experiment.config.values
-    model = _CATALOG_MODELS.get(str(values["catalog"].get("type")), _POINTER)
+    catalog = values["catalog"]
+    model = _CATALOG_MODELS[catalog.get("conflict_granularity", "append")]
     parts = (
         f"[bold]{escape(str(experiment.config.file))}[/bold]",
         f"{values['storage']['provider']}, {model}",
@@ -142,6 +154,51 @@ def _fate_table(operations: Mapping[str, Any], width: int) -> Table:
     return table
 
 
+def _classes(experiment: Experiment) -> Mapping[str, str]:
+    """The kind of each class of load by name, in the order of the file; none if there are no classes."""
+    classes = experiment.config.values.get("workload", {}).get("class", ())
+    return {load["name"]: load["kind"] for load in classes}
+
+
+def _class_table(classes: Mapping[str, str], summary: Mapping[str, Any], width: int) -> Table:
+    """What each class asked for and what it got."""
+    headings = ("kind", "offered/s", "commits/s", "success", "in flight", "retries")
+    table = _new_table("class", headings, width)
+    background = [name for name, kind in classes.items() if kind == "background"]
+    for name, kind in classes.items():
+        load = summary["classes"].get(name, _IDLE)
+        if kind != "background":
+            table.add_row(
+                escape(name),
+                kind,
+                number(load["offered_per_s"]),
+                number(load["commits_per_s"]),
+                percent(load["success_rate"]),
+                percent(load["censored_share"]),
+                number(load["retries_mean"]),
+            )
+    if background:
+        # They have no rows, so they are counted in all.
+        rate = number(_background_per_s(summary))
+        names = escape(", ".join(background))
+        table.add_row(names, "background", rate, rate, *map(percent, (None, None)), number(None))
+    return table
+
+
+# What a class comes to that submitted nothing.
+_IDLE: Mapping[str, Any] = {
+    "offered_per_s": 0.0,
+    "commits_per_s": 0.0,
+    "success_rate": None,
+    "censored_share": None,
+    "retries_mean": None,
+}
+
+
+def _background_per_s(summary: Mapping[str, Any]) -> float:
+    return float(summary["background_commits"]) / (float(summary["duration_ms"]) / 1000.0)
+
+
 def _time_table(operations: Mapping[str, Any], width: int) -> Table:
     """Where the time went: the work itself, and how the rest divides.
 
@@ -174,9 +231,12 @@ def _totals(summary: Mapping[str, Any]) -> list[str]:
     rate = f"[bold]{number(summary['commits_per_s'])}[/bold] commits/s"
     offered = f"{number(summary['offered_per_s'])} offered/s"
     success = f"success {percent(summary['success_rate'])}"
+    others = ""
+    if summary["background_commits"]:
+        others = f", and {number(_background_per_s(summary))} background commits/s"
     return [
         f"total    [bold]{count(summary['committed'])}[/bold] committed, {fate}",
-        f"rate     {rate} of {offered}, {success}, {count(summary['total_retries'])} retries",
+        f"rate     {rate} of {offered}, {success}, {count(summary['total_retries'])} retries{others}",
         f"lists    manifest lists: {lists}",
         f"files    manifest files: {files}",
         f"cost     {number(summary['cpu_s'])} s CPU, {number(summary['peak_rss_mib'])} MiB",

@@ -47,6 +47,11 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     parser.add_argument(
         "--force", action="store_true", help="run again what is finished or of another version"
     )
+    parser.add_argument(
+        "--attempts",
+        action="store_true",
+        help="also write one row per commit attempt, beside the results",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object per run, on one line")
     parser.set_defaults(execute=execute)
 
@@ -59,7 +64,11 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.seed is not None:
         seeds = [arguments.seed]
     experiment = plan_experiment(
-        arguments.config, seeds=seeds, out=arguments.out, force=arguments.force
+        arguments.config,
+        seeds=seeds,
+        out=arguments.out,
+        force=arguments.force,
+        records_attempts=arguments.attempts,
     )
     prepare_directory(experiment)
     if len(experiment.seeds) == 1:
@@ -74,6 +83,8 @@ def replay_command(experiment: Experiment, arguments: argparse.Namespace, seed: 
     directory = experiment.directory
     if directory is not None and (arguments.out is not None or experiment.config.label is None):
         words += ["--out", str(directory.parent)]
+    if arguments.attempts:
+        words.append("--attempts")
     return shlex.join([*words, "--force"])
 
 

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+import numpy as np
+
 from endive.catalog import AppendCatalog, CASCatalog, Catalog, InstantCatalog
+from endive.catalog.lists import ManifestLists
+from endive.config.distributions import build_distribution
+from endive.config.loads import build_loads, build_workload
 from endive.config.profiles import PROVIDER_PROFILES
 from endive.config.resolve import ResolvedConfig, load_config
 from endive.conflict_detector import (
@@ -13,29 +19,13 @@ from endive.conflict_detector import (
     PartitionOverlapConflictDetector,
     ProbabilisticConflictDetector,
 )
+from endive.cost_model import ConflictCost, Growth, payment_ms
 from endive.errors import InputError, Problem
-from endive.latency import (
-    ExponentialLatency,
-    FixedLatency,
-    LatencyDistribution,
-    LognormalLatency,
-    NormalDriven,
-    NormalLatency,
-    ShiftedLatency,
-    SizeBasedLatency,
-    UniformLatency,
-)
 from endive.simulation import SimulationConfig
 from endive.storage import ObjectSizes, ProfileStorageProvider, create_provider
+from endive.transaction import CommitOptions
 from endive.utils import Purpose, draw_seed, random_stream
-from endive.workload import (
-    UniformPartitionSelector,
-    UniformTableSelector,
-    Workload,
-    WorkloadConfig,
-    ZipfPartitionSelector,
-    ZipfTableSelector,
-)
+from endive.workload import assign_groups
 
 Table = Mapping[str, Any]
 
@@ -58,13 +48,22 @@ def build_simulation_config(resolved: ResolvedConfig, seed: int) -> SimulationCo
     backoff = transaction["retry_backoff"]
     partitions_per_table = _partitions_per_table(catalog)
     storage = _storage(values["storage"], seed)
+    # The specification's own table is what every transaction has anyway, and the express lane knows it.
+    table = None if transaction["cost_table"] == "spec-2.0" else resolved.cost_table
+    built = _catalog(values, storage, partitions_per_table, seed)
+    conflict_rng = random_stream(seed, Purpose.CONFLICT)
+    topology = (values, partitions_per_table, seed, table)
+    loads = build_loads(*topology)
     return SimulationConfig(
         duration_ms=resolved.duration_ms,
         seed=seed,
         storage_provider=storage,
-        catalog=_catalog(catalog, storage, partitions_per_table),
-        workload=Workload(_workload(catalog, transaction, partitions_per_table), seed),
-        conflict_detector=_detector(transaction, seed),
+        catalog=built,
+        workload=loads[0].workload if loads else build_workload(*topology),
+        loads=loads,
+        conflict_detector=_detector(transaction, conflict_rng),
+        options=_options(values, storage, built, conflict_rng),
+        backoff_jitter_mode=backoff["jitter_mode"],
         max_retries=transaction["retry"],
         ml_append_mode=transaction["manifest_list_mode"] == "append",
         backoff_enabled=backoff["enabled"],
@@ -86,7 +85,7 @@ def _partitions_per_table(catalog: Table) -> tuple[int, ...]:
 
 def _storage(storage: Table, seed: int) -> ProfileStorageProvider:
     latency = {
-        f"{artifact}.{operation}": _distribution(table)
+        f"{artifact}.{operation}": build_distribution(table)
         for artifact, operations in storage.get("latency", {}).items()
         for operation, table in operations.items()
     }
@@ -99,86 +98,102 @@ def _storage(storage: Table, seed: int) -> ProfileStorageProvider:
         min_latency_ms=storage.get("min_latency_ms"),
         max_parallel=storage["max_parallel"],
         sizes=ObjectSizes(**storage["sizes"]),
+        charges_transfer=storage["size_growth"],
     )
 
 
 def _catalog(
-    catalog: Table, storage: ProfileStorageProvider, partitions_per_table: tuple[int, ...]
+    values: Table,
+    storage: ProfileStorageProvider,
+    partitions_per_table: tuple[int, ...],
+    seed: int,
 ) -> Catalog:
-    num_tables = catalog["num_tables"]
+    catalog = values["catalog"]
+    # None where objects keep their sizes.
+    growth = values["storage"].get("growth", {}).get("catalog_per_table")
+    num_tables, num_groups = catalog["num_tables"], catalog["num_groups"]
+    group_of = assign_groups(num_tables, num_groups, seed) if num_groups > 1 else ()
+    manifests = catalog["manifests_per_table"]
     if catalog["type"] == "instant":
-        return InstantCatalog(num_tables, partitions_per_table, effect_point=storage.effect_point)
+        return InstantCatalog(
+            num_tables,
+            partitions_per_table,
+            effect_point=storage.effect_point,
+            granularity=catalog["conflict_granularity"],
+            manifests_per_table=manifests,
+            group_of=group_of,
+        )
     if catalog["type"] == "append":
         return AppendCatalog(
             storage,
             num_tables,
             partitions_per_table,
             max_physical_retries=catalog["append_max_physical_retries"],
+            append_offset=catalog["append_offset"],
+            compaction_threshold=catalog["compaction_threshold"],
+            compaction_max_entries=catalog["compaction_max_entries"],
+            manifests_per_table=manifests,
+            group_of=group_of,
+            growth=growth,
         )
-    return CASCatalog(storage, num_tables, partitions_per_table)
-
-
-def _workload(
-    catalog: Table, transaction: Table, partitions_per_table: tuple[int, ...]
-) -> WorkloadConfig:
-    weights = transaction["operation_types"]
-    tables = transaction["table_selector"]
-    # Without [catalog.partitions] there is no such table, and partitions are not tracked.
-    partitions = transaction.get("partition_selector")
-    return WorkloadConfig(
-        inter_arrival=_distribution(transaction["inter_arrival"]),
-        runtime=_runtime(transaction["runtime"]),
-        num_tables=catalog["num_tables"],
-        partitions_per_table=partitions_per_table,
-        fast_append_weight=weights["fast_append"],
-        merge_append_weight=weights["merge_append"],
-        validated_overwrite_weight=weights["validated_overwrite"],
-        tables_per_txn=transaction["tables_per_txn"],
-        table_selector=(
-            ZipfTableSelector(tables["alpha"], tables["write_fraction"])
-            if tables["type"] == "zipf"
-            else UniformTableSelector(tables["write_fraction"])
-        ),
-        partitions_per_txn=transaction.get("partitions_per_txn"),
-        partition_selector=(
-            None
-            if partitions is None
-            else ZipfPartitionSelector(partitions["alpha"], partitions["write_fraction"])
-            if partitions["type"] == "zipf"
-            else UniformPartitionSelector(partitions["write_fraction"])
-        ),
-        manifests_per_concurrent_commit=transaction["manifests_per_concurrent_commit"],
+    return CASCatalog(
+        storage,
+        num_tables,
+        partitions_per_table,
+        granularity=catalog["conflict_granularity"],
+        manifests_per_table=manifests,
+        group_of=group_of,
+        growth=growth,
     )
 
 
-def _runtime(table: Table) -> LatencyDistribution:
-    variable, offset_ms = _distribution(table), float(table["min"])
-    if isinstance(variable, FixedLatency):
-        return FixedLatency(variable.latency_ms + offset_ms)
-    return ShiftedLatency(variable, offset_ms) if offset_ms > 0.0 else variable
-
-
-def _distribution(table: Table) -> NormalDriven | FixedLatency:
-    """A distribution over the floor 0; a store raises it to its own."""
-    family = table["distribution"]
-    if family == "fixed":
-        return FixedLatency(table["value"])
-    if family == "normal":
-        return NormalLatency(table["mean"], table["std_dev"], 0.0)
-    if family == "exponential":
-        return ExponentialLatency(table["scale"], 0.0)
-    if family == "uniform":
-        return UniformLatency(table["low"], table["high"], 0.0)
-    if family == "size_based":
-        return SizeBasedLatency(table["base"], table["per_mib"], table["sigma"], 0.0)
-    if "median" in table:
-        return LognormalLatency.from_median(table["median"], table["sigma"], min_latency_ms=0.0)
-    return LognormalLatency.from_mean(table["mean"], table["sigma"], min_latency_ms=0.0)
-
-
-def _detector(transaction: Table, seed: int) -> ConflictDetector:
+def _detector(transaction: Table, rng: np.random.RandomState) -> ConflictDetector:
     if transaction["conflict_detector"] == "partition_overlap":
         return PartitionOverlapConflictDetector()
     return ProbabilisticConflictDetector(
-        transaction["real_conflict_probability"], random_stream(seed, Purpose.CONFLICT)
+        transaction["real_conflict_probability"],
+        rng,
+        per_commit=transaction["real_conflict_unit"] == "commit",
+    )
+
+
+def _options(
+    values: Table,
+    storage: ProfileStorageProvider,
+    built: Catalog,
+    conflict_rng: np.random.RandomState,
+) -> CommitOptions:
+    catalog, transaction = values["catalog"], values["transaction"]
+    lists = None
+    if transaction.get("manifest_list_append") == "offset":
+        rewriting = ConflictCost(manifest_list_reads=1, manifest_list_writes=1)
+        lists = ManifestLists(
+            storage,
+            built.state,  # type: ignore[attr-defined]
+            catalog["num_tables"],
+            entry_size=transaction["manifest_list_entry_size"],
+            seal_threshold=transaction["manifest_list_seal_threshold"],
+            rewrite_ms=partial(payment_ms, storage, rewriting),
+        )
+    restarts = transaction["on_validation_exception"] == "restart"
+    return CommitOptions(
+        history_scope=catalog["history_scope"],
+        metadata_inlined=catalog["table_metadata_inlined"],
+        serializable=transaction["isolation"] == "serializable",
+        retry_timeout_ms=transaction.get("retry_timeout_ms"),
+        max_restarts=transaction["max_restarts"] if restarts else 0,
+        conflict_rng=conflict_rng,
+        manifest_lists=lists,
+        growth=_growth(values["storage"]),
+    )
+
+
+def _growth(storage: Table) -> Growth | None:
+    growth = storage.get("growth")
+    if growth is None:
+        return None
+    return Growth(
+        growth["manifest_list_per_commit"],
+        # Where metadata is inlined there are no objects that could grow.
+        growth.get("table_metadata_per_snapshot", 0),
     )

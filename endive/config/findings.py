@@ -26,6 +26,14 @@ class Findings:
         if problem not in self._problems:
             self._problems.append(problem)
 
+    def adopt(self, path: KeyPath, problem: Problem) -> None:
+        """Record a problem of a file that the value at `path` names, or of that value itself."""
+        if not problem.file:
+            self.add(path, problem.message)
+            return
+        self.doubt(path)
+        self._problems.append(problem)
+
     def doubt(self, path: KeyPath) -> None:
         """Mark a value that cannot be relied on, because of a problem recorded elsewhere."""
         self._doubted.add(path)
@@ -37,13 +45,21 @@ class Findings:
     def prune(self, values: dict[str, Any]) -> None:
         """Take everything in doubt out of `values`, so that the rest can be judged on its own."""
         for path in sorted(self._doubted, key=len, reverse=True):
+            holder: Any = None
+            last: str | int = ""
             table: Any = values
-            # An array with a bad element is bad as a whole.
-            names = path[: next((i for i, part in enumerate(path) if isinstance(part, int)), None)]
-            for name in names[:-1]:
-                table = table.get(name) if isinstance(table, dict) else None
-            if isinstance(table, dict) and names:
-                table.pop(names[-1], None)
+            for name in path:
+                if isinstance(table, dict):
+                    holder, last = table, name
+                    table = table.get(name)
+                elif isinstance(table, list) and isinstance(name, int) and name < len(table):
+                    # Tables in an array are judged one by one; an array with a bad element is bad as a whole.
+                    table = table[name]
+                else:
+                    break
+            else:
+                if holder is not None:
+                    holder.pop(last, None)
 
     def raise_if_any(self) -> None:
         """Raise one error with all problems, in the order in which they stand in the file."""

@@ -6,18 +6,24 @@ import hashlib
 import json
 from typing import Any
 
+from endive.config.prices import is_file
 from endive.config.profiles import PROVIDER_PROFILES
 from endive.config.resolve import ResolvedConfig
 
 _HASH_DIGITS = 6
+COST_TABLE_FILE = "cost_table.yaml"
+"""What a user's own cost table is called beside the configuration that is stored with results."""
 
 
 def compute_experiment_hash(config: ResolvedConfig) -> str:
-    """Six hex digits of every setting and the provider's profile, without seed, path and label."""
+    """Six hex digits of every setting, the provider's profile and the cost table, without seed, path and label."""
     values = _without(config, "simulation.seed", "simulation.output_path", "experiment.label")
+    if is_file(values["transaction"]["cost_table"]):
+        # Its content counts, not where it lies.
+        values["transaction"]["cost_table"] = COST_TABLE_FILE
     canonical = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
     profile = PROVIDER_PROFILES[values["storage"]["provider"]]
-    digest = hashlib.sha256(f"{canonical}\n{profile.text}".encode())
+    digest = hashlib.sha256(f"{canonical}\n{profile.text}\n{config.cost_table.text}".encode())
     return digest.hexdigest()[:_HASH_DIGITS]
 
 
@@ -26,7 +32,10 @@ def render_config(resolved: ResolvedConfig) -> str:
     # Needed once per experiment; `endive --help` does without.
     import tomli_w
 
-    return tomli_w.dumps(_without(resolved, "simulation.seed", "simulation.output_path"))
+    values = _without(resolved, "simulation.seed", "simulation.output_path")
+    if is_file(values["transaction"]["cost_table"]):
+        values["transaction"]["cost_table"] = COST_TABLE_FILE
+    return tomli_w.dumps(values)
 
 
 def _without(config: ResolvedConfig, *keys: str) -> dict[str, Any]:

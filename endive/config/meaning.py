@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from endive.config.findings import Findings, dotted, shown
+from endive.config.load_checks import check_loads
 from endive.config.profiles import PROVIDER_PROFILES
-from endive.config.schema import condition_of, node_at, nodes, value_at
+from endive.config.schema import condition_of, node_at, nodes_for, value_at
 from endive.config.toml_lines import KeyPath
+from endive.cost_model import CostTable, cost_table_names, load_cost_table
 
 # Below this probability, waiting for an item to be drawn is waiting for ever.
 _RAREST_DRAW = 1e-6
@@ -45,11 +47,17 @@ class _Judged:
         self.findings.add(_path(key), message)
 
 
-def check_meaning(given: Mapping[str, Any], config: Mapping[str, Any], findings: Findings) -> None:
-    """Record every contradiction."""
+def check_meaning(
+    given: Mapping[str, Any],
+    config: Mapping[str, Any],
+    findings: Findings,
+    cost_table: CostTable | None,
+) -> None:
+    """Record every contradiction; without a cost table nothing is known about prices."""
     judged = _Judged(given, config, findings)
+    check_loads(given, config, findings, cost_table)
     _check_unread(judged)
-    for path, node in nodes():
+    for path, node in nodes_for(given):
         if "distribution" in node.get("properties", {}) and value_at(config, path) is not None:
             _check_distribution(judged, path)
     _check_label(judged)
@@ -58,11 +66,14 @@ def check_meaning(given: Mapping[str, Any], config: Mapping[str, Any], findings:
     _check_selectors(judged)
     _check_weights(judged)
     _check_backoff(judged)
+    _check_prices(judged, cost_table)
+    _check_groups(judged)
+    _check_list_writes(judged)
 
 
 def _check_unread(judged: _Judged) -> None:
     """A key that nothing reads is a mistake, not a decoration."""
-    for path, _node in nodes():
+    for path, _node in nodes_for(judged.given):
         condition = condition_of(path)
         if condition is None or value_at(judged.given, path) is None:
             continue
@@ -101,7 +112,7 @@ def _check_distribution(judged: _Judged, path: KeyPath) -> None:
         judged.findings.add(
             (*path, "low"), f"must be at most high, which is {shown(high)}, not {shown(low)}"
         )
-    if path == ("transaction", "inter_arrival") and not missing:
+    if path[-1] == "inter_arrival" and not missing:
         _check_time_passes(judged, path, family, table)
 
 
@@ -219,6 +230,61 @@ def _check_weights(judged: _Judged) -> None:
         judged.add("transaction.operation_types", "the weights add up to 0; give one of them more")
     elif not math.isfinite(total):
         judged.add("transaction.operation_types", "the weights add up to infinity; scale them down")
+
+
+def _check_prices(judged: _Judged, table: CostTable | None) -> None:
+    """An operation that the cost table does not price cannot be simulated."""
+    if table is None or not judged.sound("transaction.operation_types"):
+        return
+    for name, weight in judged.value("transaction.operation_types").items():
+        if weight and name not in table.operations:
+            able = [
+                other for other in cost_table_names() if name in load_cost_table(other).operations
+            ]
+            judged.add(
+                f"transaction.operation_types.{name}",
+                f"cost table {table.name!r} has no price for it; "
+                f"set transaction.cost_table to {' or '.join(map(repr, able))}",
+            )
+
+
+def _check_groups(judged: _Judged) -> None:
+    groups, tables = judged.value("catalog.num_groups"), judged.value("catalog.num_tables")
+    if not judged.sound("catalog.num_groups", "catalog.num_tables"):
+        return
+    if groups > tables:
+        judged.add(
+            "catalog.num_groups",
+            f"must be at most catalog.num_tables, which is {tables}, not {groups}",
+        )
+        return
+    per_txn = judged.value("transaction.tables_per_txn")
+    if groups > 1 and judged.sound("transaction.tables_per_txn") and per_txn > tables // groups:
+        judged.add(
+            "transaction.tables_per_txn",
+            f"must be at most {tables // groups}, the tables of the smallest of {groups} groups, "
+            f"not {per_txn}: no transaction spans groups",
+        )
+    for key in ("catalog.conflict_granularity", "catalog.history_scope"):
+        if groups == 1 and judged.value(key) == "group" and judged.sound(key):
+            judged.add(key, "'group' needs catalog.num_groups above 1")
+
+
+def _check_list_writes(judged: _Judged) -> None:
+    """With ML+ a list is written only when it was sealed."""
+    seals = judged.value("transaction.manifest_list_seal_threshold")
+    key = "storage.latency.manifest_list.write"
+    if (
+        judged.value("transaction.manifest_list_mode") == "append"
+        and not seals
+        and judged.is_given(key)
+        and judged.sound(key, "transaction.manifest_list_mode")
+    ):
+        judged.add(
+            key,
+            "nothing reads it while transaction.manifest_list_mode is 'append' and no list is ever "
+            "sealed; remove it or set transaction.manifest_list_seal_threshold",
+        )
 
 
 def _check_backoff(judged: _Judged) -> None:

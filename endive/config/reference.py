@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from endive.config.schema import Node, condition_of, node_at, nodes
+from endive.config.schema import Node, condition_of, is_array_of_tables, node_at, nodes
 from endive.config.toml_lines import KeyPath
 
 _INTRODUCTION = """\
@@ -31,6 +31,12 @@ _LATENCY_INTRODUCTION = """
 Each of these tables replaces one distribution of the provider's profile:
 
 """
+_CLASS_NOTE = """
+Without classes `[transaction]` is the only one: open, named `default`. With classes its
+`inter_arrival` is refused, and so is whatever else no class takes from it. A table that a class
+gives replaces that of `[transaction]` as a whole. Tables have the keys that those of the same name
+have in `[transaction]`; `think_time` has those of `inter_arrival`, but no defaults.
+"""
 _HEAD = "\n| key | type | default | meaning | read when |\n|---|---|---|---|---|\n"
 
 
@@ -38,7 +44,9 @@ def render_reference() -> str:
     """The whole page."""
     page = _INTRODUCTION
     for table, node in nodes():
-        if len(table) == 1:
+        if is_array_of_tables(node):
+            page += _class_section(table)
+        elif len(table) == 1 and not _is_mere_holder(node):
             page += f"\n## `[{table[0]}]`\n\n{node['description']}\n{_HEAD}"
             page += "".join(
                 _row(path[1:], path) for path, _node in nodes(table) if path[1] != "latency"
@@ -46,6 +54,23 @@ def render_reference() -> str:
         if table == ("storage",):
             page += _latency()
     return page
+
+
+def _class_section(table: KeyPath) -> str:
+    """Classes of load: their keys, and for the keys of their tables the word that they are known already."""
+    heading = ".".join(map(str, table))
+    text = f"\n## `[[{heading}]]`\n\n{node_at(table)['description']}\n{_CLASS_NOTE}{_HEAD}"
+    known = node_at(("transaction",))["properties"].keys() - {"inter_arrival"}
+    for path, _node in nodes(table):
+        if len(path) == len(table) + 1:
+            default = "as in `[transaction]`" if path[-1] in known else None
+            text += _row(path[-1:], path, default)
+    return text
+
+
+def _is_mere_holder(node: Node) -> bool:
+    """Whether a table holds nothing but arrays of tables, which have sections of their own."""
+    return all(is_array_of_tables(child) for child in node["properties"].values())
 
 
 def _latency() -> str:
@@ -61,15 +86,14 @@ def _latency() -> str:
     return text + "".join(_row((name,), (*operation, name)) for name in _properties(operation))
 
 
-def _row(shown: KeyPath, path: KeyPath) -> str:
-    node = node_at(path)
-    default = f"`{json.dumps(node['default'])}`" if "default" in node else ""
-    if _is_table(node):
-        default = " / ".join(str(value) for value in node.get("default", {}).values())
-    if path in (("simulation", "duration_ms"), ("storage", "provider")) or shown == (
-        "distribution",
-    ):
-        default = "required"
+def _row(shown: KeyPath, path: KeyPath, default: str | None = None) -> str:
+    node, holder = node_at(path), node_at(path[:-1])
+    if default is None:
+        default = f"`{json.dumps(node['default'])}`" if "default" in node else ""
+        if _is_table(node):
+            default = " / ".join(str(value) for value in node.get("default", {}).values())
+        if path[-1] in holder.get("items", holder).get("required", ()):
+            default = "required"
     cells = (
         f"`{'.'.join(map(str, shown))}`",
         _type(node),
@@ -113,7 +137,10 @@ def _condition(path: KeyPath) -> str:
         return ""
     is_sibling = condition.key[:-1] == path[:-1]
     key = ".".join(map(str, condition.key[-1:] if is_sibling else condition.key))
-    values = " or ".join(f"`{value}`" for value in condition.values)
+    spelled = (
+        str(value).lower() if isinstance(value, bool) else value for value in condition.values
+    )
+    values = " or ".join(f"`{value}`" for value in spelled)
     return f"`{key}` is {values}" if values else f"`[{key}]` is given"
 
 

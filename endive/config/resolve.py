@@ -10,10 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from endive.config.aliases import settle_old_names
 from endive.config.findings import Findings, shown
+from endive.config.load_checks import complete_classes, inherit_from_transaction
 from endive.config.meaning import check_meaning
+from endive.config.prices import find_cost_table
 from endive.config.schema import fill_defaults, normalised
 from endive.config.validate import check_numbers, check_schema
+from endive.cost_model import CostTable
 from endive.errors import InputError, Problem
 
 
@@ -40,6 +44,11 @@ class ResolvedConfig:
     def output_path(self) -> str:
         """Where a run without a label writes its results."""
         return str(self.values["simulation"]["output_path"])
+
+    @property
+    def cost_table(self) -> CostTable:
+        """What attempts and retries cost."""
+        return find_cost_table(self.values["transaction"]["cost_table"], self.file)
 
     @property
     def duration_ms(self) -> float:
@@ -75,9 +84,13 @@ def resolve_config(
     findings.prune(given)
     config = copy.deepcopy(given)
     _settle_catalog_type(config, findings)
+    settle_old_names(config, findings)
+    _apply_preset(config)
+    inherit_from_transaction(config)
     fill_defaults(config)
-    check_meaning(given, config, findings)
+    check_meaning(given, config, findings, _cost_table(config, findings, file))
     findings.raise_if_any()
+    complete_classes(config)
     return ResolvedConfig(normalised(config), file)
 
 
@@ -97,6 +110,48 @@ def _settle_catalog_type(config: dict[str, Any], findings: Findings) -> None:
         findings.doubt(("catalog", "type"))
     provider = config.get("storage", {}).get("provider")
     catalog["type"] = kind or alias or ("instant" if provider == "instant" else "cas")
+
+
+def _cost_table(config: Mapping[str, Any], findings: Findings, file: str) -> CostTable | None:
+    """The cost table, if there is nothing against it; what is wrong within a file is told of that file."""
+    path = ("transaction", "cost_table")
+    if not findings.is_sound(path):
+        return None
+    try:
+        return find_cost_table(config["transaction"]["cost_table"], file)
+    except InputError as error:
+        for problem in error.problems:
+            findings.adopt(path, problem)
+    return None
+
+
+# Apache Iceberg's TableProperties and Tasks (Simulator Fidelity Report, §1.2; measured: jitter only lengthens).
+_RETRY_PRESETS: Mapping[str, Mapping[str, Any]] = {
+    "iceberg": {
+        "retry": 4,
+        "retry_timeout_ms": 1_800_000.0,
+        "retry_backoff": {
+            "enabled": True,
+            "base_ms": 100.0,
+            "multiplier": 2.0,
+            "max_ms": 60_000.0,
+            "jitter": 0.1,
+            "jitter_mode": "up",
+        },
+    }
+}
+
+
+def _apply_preset(config: dict[str, Any]) -> None:
+    """Let a preset say what the file leaves open."""
+    transaction = config.get("transaction", {})
+    preset = _RETRY_PRESETS.get(str(transaction.get("retry_preset")), {})
+    for name, value in preset.items():
+        if isinstance(value, Mapping):
+            given = transaction.setdefault(name, {})
+            transaction[name] = {**value, **given}
+        else:
+            transaction.setdefault(name, value)
 
 
 def _read(path: str | Path, file: str) -> str:

@@ -47,43 +47,82 @@ def load_schema() -> dict[str, Any]:
 def expanded_schema() -> Node:
     """The schema with every reference replaced by what it refers to."""
     schema = load_schema()
-    root = _expanded(schema, schema["definitions"])
+    root = _expanded(schema, schema)
     del root["definitions"]
     return root
 
 
-def _expanded(node: Node, definitions: Node) -> dict[str, Any]:
+def _expanded(node: Node, schema: Node) -> dict[str, Any]:
     whole: dict[str, Any] = {}
     for part in node.get("allOf", ()):
-        whole |= _expanded(definitions[part["$ref"].rpartition("/")[2]], definitions)
+        whole |= _expanded(_referred(part["$ref"], schema), schema)
     # What stands beside a reference is about this one use of it, so it wins.
     whole |= {name: value for name, value in node.items() if name != "allOf"}
     if "properties" in whole:
         whole["properties"] = {
-            name: _expanded(child, definitions) for name, child in whole["properties"].items()
+            name: _expanded(child, schema) for name, child in whole["properties"].items()
         }
+    if "items" in whole:
+        whole["items"] = _expanded(whole["items"], schema)
     return whole
+
+
+def _referred(reference: str, schema: Node) -> Node:
+    node = schema
+    for name in reference.removeprefix("#/").split("/"):
+        node = node[name]
+    return node
 
 
 def node_at(path: KeyPath) -> Node:
     """The part of the schema that describes the value at a path."""
     node = expanded_schema()
     for part in path:
-        node = node["items"] if isinstance(part, int) else node["properties"][part]
+        if isinstance(part, int):
+            node = node["items"]
+        else:
+            # Without a number, what stands in an array of tables is meant in any of them.
+            node = (node["items"] if is_array_of_tables(node) else node)["properties"][part]
     return node
 
 
+def is_array_of_tables(node: Node) -> bool:
+    """Whether a node describes tables that may be given several times."""
+    return "properties" in node.get("items", {})
+
+
 def nodes(path: KeyPath = ()) -> Iterator[tuple[KeyPath, Node]]:
-    """Every table and key below a path, tables before what they hold."""
-    for name, child in node_at(path).get("properties", {}).items():
+    """Every table and key below a path, tables before what they hold; those of an array of tables once."""
+    node = node_at(path)
+    for name, child in (node["items"] if is_array_of_tables(node) else node)["properties"].items():
         here = (*path, name)
         yield here, child
-        yield from nodes(here)
+        if "properties" in child or is_array_of_tables(child):
+            yield from nodes(here)
+
+
+def nodes_for(given: Mapping[str, Any]) -> Iterator[tuple[KeyPath, Node]]:
+    """Every table and key; those of an array of tables for each of its tables that has them."""
+    arrays: list[KeyPath] = []
+    for path, node in nodes():
+        if any(path[: len(array)] == array for array in arrays):
+            continue
+        yield path, node
+        if is_array_of_tables(node):
+            arrays.append(path)
+            for index in range(len(value_at(given, path) or ())):
+                for inner, inner_node in nodes((*path, index)):
+                    if value_at(given, inner) is not None:
+                        yield inner, inner_node
 
 
 def schema_keys() -> tuple[str, ...]:
     """Every key that a configuration may have, dotted; tables are not keys."""
-    return tuple(".".join(map(str, path)) for path, node in nodes() if node.get("type") != "object")
+    return tuple(
+        ".".join(map(str, path))
+        for path, node in nodes()
+        if node.get("type") != "object" and not is_array_of_tables(node)
+    )
 
 
 def condition_of(path: KeyPath) -> Condition | None:
@@ -102,7 +141,10 @@ def value_at(config: Mapping[str, Any], path: KeyPath) -> Any:
     """The value at a path, or None."""
     value: Any = config
     for part in path:
-        value = value.get(part) if isinstance(value, Mapping) else None
+        if isinstance(value, list) and isinstance(part, int):
+            value = value[part] if part < len(value) else None
+        else:
+            value = value.get(part) if isinstance(value, Mapping) else None
     return value
 
 
@@ -133,6 +175,9 @@ def _fill(path: KeyPath, table: dict[str, Any], config: dict[str, Any]) -> None:
             # A table that says nothing is no table: an empty header must not change the hash.
             if not table[name]:
                 del table[name]
+        elif is_array_of_tables(node):
+            for index, element in enumerate(table.get(name, ())):
+                _fill((*here, index), element, config)
 
 
 def normalised(value: Any, path: KeyPath = ()) -> Any:

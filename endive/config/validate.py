@@ -72,7 +72,9 @@ def _unknown_key(table: KeyPath, name: str, findings: Findings) -> KeyPath:
     """Record a key that nothing reads; returns the path that was probably meant."""
     known = list(node_at(table)["properties"])
     close = difflib.get_close_matches(name.lower(), known, n=1)
-    elsewhere = [key for key in schema_keys() if key.split(".")[-1] == name]
+    namesakes = [key for key in schema_keys() if key.split(".")[-1] == name]
+    # A class of load repeats keys of [transaction]: the simpler place is meant, if there is one.
+    elsewhere = [key for key in namesakes if not key.startswith("workload.")] or namesakes
     if close:
         hint, meant = f"did you mean '{close[0]}'?", (*table, close[0])
     elif len(elsewhere) == 1:

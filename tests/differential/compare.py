@@ -25,6 +25,9 @@ TOTALS = {
     "manifest_file_writes": "manifest_file_writes",
     "historical_ml_reads": "historical_ml_reads",
     "manifest_list_appends": "manifest_list_appends",
+    "metadata_reads": "metadata_reads",
+    "metadata_writes": "metadata_writes",
+    "restarts": "restarts",
 }
 
 
@@ -46,8 +49,9 @@ class Pair:
 def run_both(config: dict[str, Any], seed: int) -> Pair:
     """Run one configuration through both engines, and both lanes of the shipped one."""
     resolved = build_simulation_config(resolve_config(config), seed)
-    shipped = Simulation(resolved).run()
-    step_by_step = Simulation(replace(resolved, express_lane=False)).run()
+    # Recording attempts closes the express lane, so the other run is the one that may take it.
+    shipped = Simulation(replace(resolved, records_attempts=True)).run()
+    step_by_step = Simulation(resolved).run()
     assert step_by_step.digest() == shipped.digest(), (
         f"the express lane differs from the protocol; seed {seed}:\n{tomli_w.dumps(config)}"
     )
@@ -76,9 +80,30 @@ def first_difference(pair: Pair) -> str | None:
                     f"transaction {naive['txn_id']}, {column}: endive {shipped[column]!r}, naive {value!r}\n"
                     f"endive: {shipped}\nnaive:  {naive}"
                 )
+    if (difference := _attempts_difference(pair)) is not None:
+        return difference
     for name, shipped_total, naive_total in _totals(pair, len(shipped_rows)):
         if shipped_total != naive_total:
             return f"{name}: endive {shipped_total!r}, naive {naive_total!r}"
+    return None
+
+
+def _attempts_difference(pair: Pair) -> str | None:
+    attempts = pair.shipped.attempts
+    assert attempts is not None
+    frame = attempts.to_dataframe()
+    shipped_rows = frame.astype(object).where(frame.notna(), None).to_dict("records")
+    for shipped, naive in zip(shipped_rows, pair.naive.attempts, strict=False):
+        if shipped.keys() != naive.keys():
+            return f"attempts: {sorted(shipped.keys() ^ naive.keys())} are in one engine only"
+        for column, value in naive.items():
+            if not _same(shipped[column], value):
+                return (
+                    f"attempt {naive['attempt']} of transaction {naive['txn_id']}, {column}: "
+                    f"endive {shipped[column]!r}, naive {value!r}\nendive: {shipped}\nnaive:  {naive}"
+                )
+    if len(shipped_rows) != len(pair.naive.attempts):
+        return f"attempts: endive {len(shipped_rows)}, naive {len(pair.naive.attempts)}"
     return None
 
 
@@ -110,6 +135,10 @@ def _totals(pair: Pair, shipped_row_count: int) -> list[tuple[str, int, int]]:
         *(
             (name, getattr(shipped, name), sum(row[column] for row in rows))
             for name, column in TOTALS.items()
+        ),
+        *(
+            (name, getattr(shipped, name), count)
+            for name, count in sorted(pair.naive.counters.items())
         ),
     ]
 

@@ -24,7 +24,7 @@ EFFECT_POINTS = (0, 0.25, 0.5, 1)
 MANIFEST_OPERATIONS = ("manifest_list.read", "manifest_file.read", "manifest_file.write")
 CATALOG_OPERATIONS = {
     "cas": ("catalog.read", "catalog.cas", "catalog.cas_failure"),
-    "append": ("catalog.read", "catalog.append", "catalog.append_failure"),
+    "append": ("catalog.read", "catalog.append", "catalog.append_failure", "catalog.cas_failure"),
     "instant": (),
 }
 # Contention needs company: most runs are long enough for a crowd, some so short that nobody comes.

@@ -30,7 +30,7 @@ GRID_SHARES = {
     "physical failures": 0.05,
     "overlap of partitions": 0.1,
     "retries without overlap": 0.1,
-    "payments of many operations": 0.03,
+    "payments of many operations": 0.02,
     "overlap of several tables": 0.04,
     "backoff": 0.05,
     "overlap with effects at the start": 0.03,

@@ -1,7 +1,8 @@
 """Settings of one naive run: the parsed TOML with every documented default filled in (MODEL.md 6).
 
 The configuration is taken to be valid. What is missing gets its default, what is present is
-believed; refusing bad files is the business of the shipped engine.
+believed; refusing bad files is the business of the shipped engine. Transactions and classes of
+load have a module of their own.
 """
 
 import tomllib
@@ -9,11 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PROVIDERS_DIR = Path(__file__).resolve().parents[2] / "endive" / "providers"
+from .config_load import (
+    ClassSettings,
+    Distribution,
+    TransactionSettings,
+    class_settings,
+    transaction_settings,
+)
 
-# A distribution is the plain table it is written as: its name under "distribution" and its
-# parameters beside it.
-Distribution = dict[str, Any]
+PROVIDERS_DIR = Path(__file__).resolve().parents[2] / "endive" / "providers"
 
 # Which figure of a provider profile serves which operation (MODEL.md 3). There is no entry for
 # `cas_failure`: no profile gives one, so only an override can bring it into being.
@@ -22,9 +27,13 @@ PROFILE_FIGURE_OF_OPERATION = {
     ("catalog", "cas"): "cas",
     ("catalog", "append"): "append",
     ("catalog", "append_failure"): "append_failure",
+    ("catalog", "compaction"): "cas",
+    ("table_metadata", "read"): "put",
+    ("table_metadata", "write"): "put",
     ("manifest_list", "read"): "put",
     ("manifest_list", "write"): "put",
     ("manifest_list", "append"): "append",
+    ("manifest_list", "append_failure"): "append_failure",
     ("manifest_file", "read"): "put",
     ("manifest_file", "write"): "put",
 }
@@ -32,10 +41,17 @@ PROFILE_FIGURE_OF_OPERATION = {
 
 @dataclass(frozen=True, slots=True)
 class StoreSettings:
-    """What the store costs: distributions by (artifact, operation), sizes, floor, effect point."""
+    """What the store costs: distributions by (artifact, operation), sizes, floor, effect point.
+
+    `growth_bytes` is None where sizes are constant. `configured` are the operations whose
+    distribution is not the profile's own.
+    """
 
     latencies: dict[tuple[str, str], Distribution]
+    configured: set[tuple[str, str]]
+    put_ms_per_mib: float
     size_bytes: dict[str, int]
+    growth_bytes: dict[str, int] | None
     log_entry_size_bytes: int
     min_latency_ms: float
     effect_point: float
@@ -49,49 +65,15 @@ class CatalogSettings:
     kind: str
     partitions_per_table: tuple[int, ...]
     tracks_partitions: bool
+    manifests_per_table: int
+    table_metadata_inlined: bool
+    conflict_granularity: str
+    history_scope: str
+    num_groups: int
     append_max_physical_retries: int
-
-
-@dataclass(frozen=True, slots=True)
-class SelectorSettings:
-    """How tables or partitions are chosen."""
-
-    kind: str
-    alpha: float
-    write_fraction: float
-
-
-@dataclass(frozen=True, slots=True)
-class BackoffSettings:
-    """The wait before each retry."""
-
-    enabled: bool
-    base_ms: float
-    multiplier: float
-    max_ms: float
-    jitter: float
-
-
-@dataclass(frozen=True, slots=True)
-class TransactionSettings:
-    """What transactions draw and how they commit."""
-
-    max_retries: int
-    runtime: Distribution
-    runtime_min_ms: float
-    inter_arrival: Distribution
-    fast_append_weight: float
-    merge_append_weight: float
-    validated_overwrite_weight: float
-    tables_per_txn: int
-    partitions_per_txn: int
-    table_selector: SelectorSettings
-    partition_selector: SelectorSettings
-    manifests_per_concurrent_commit: float
-    ml_append_mode: bool
-    conflict_detector: str
-    real_conflict_probability: float
-    backoff: BackoffSettings
+    append_offset: str
+    compaction_threshold_bytes: int
+    compaction_max_entries: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +84,22 @@ class Settings:
     store: StoreSettings
     catalog: CatalogSettings
     transaction: TransactionSettings
+    classes: list[ClassSettings]
 
 
 def settings_from(config: dict[str, Any]) -> Settings:
     """Fill in the defaults of a parsed configuration."""
     storage = config["storage"]
     catalog = config.get("catalog", {})
+    transaction = config.get("transaction", {})
+    # Without classes, the transactions of `[transaction]` are the only load.
+    classes = config.get("workload", {}).get("class", [{"name": "default", "kind": "open"}])
     return Settings(
         duration_ms=float(config["simulation"]["duration_ms"]),
         store=_store_settings(storage, catalog),
         catalog=_catalog_settings(catalog, storage["provider"]),
-        transaction=_transaction_settings(config.get("transaction", {})),
+        transaction=transaction_settings(transaction),
+        classes=[class_settings(load, transaction) for load in classes],
     )
 
 
@@ -122,17 +109,29 @@ def _store_settings(storage: dict[str, Any], catalog: dict[str, Any]) -> StoreSe
     for operation, figure in PROFILE_FIGURE_OF_OPERATION.items():
         if figure in profile["latency"]:
             latencies[operation] = _figures_only(profile["latency"][figure])
+    configured: set[tuple[str, str]] = set()
     for artifact, overrides in storage.get("latency", {}).items():
         for operation_name, distribution in overrides.items():
             latencies[artifact, operation_name] = distribution
+            configured.add((artifact, operation_name))
     sizes = storage.get("sizes", {})
+    growth = storage.get("growth", {})
+    growth_bytes = {
+        "manifest_list_per_commit": growth.get("manifest_list_per_commit", 50),
+        "table_metadata_per_snapshot": growth.get("table_metadata_per_snapshot", 500),
+        "catalog_per_table": growth.get("catalog_per_table", 200),
+    }
     return StoreSettings(
         latencies=latencies,
+        configured=configured,
+        put_ms_per_mib=float(profile["latency"]["put"]["per_mib"]["value"]),
         size_bytes={
             "catalog": sizes.get("catalog", 16_384),
+            "table_metadata": sizes.get("table_metadata", 16_384),
             "manifest_list": sizes.get("manifest_list", 16_384),
             "manifest_file": sizes.get("manifest_file", 65_536),
         },
+        growth_bytes=growth_bytes if storage.get("size_growth", False) else None,
         log_entry_size_bytes=catalog.get("log_entry_size", 100),
         min_latency_ms=float(storage.get("min_latency_ms", profile["min_latency_ms"]["value"])),
         effect_point=float(storage.get("effect_point", profile["effect_point"]["value"])),
@@ -164,57 +163,13 @@ def _catalog_settings(catalog: dict[str, Any], provider: str) -> CatalogSettings
         kind=catalog.get("type", catalog.get("mode", default_kind)),
         partitions_per_table=tuple(partitions_per_table),
         tracks_partitions=partitions is not None,
+        manifests_per_table=catalog.get("manifests_per_table", 3),
+        table_metadata_inlined=catalog.get("table_metadata_inlined", True),
+        conflict_granularity=catalog.get("conflict_granularity", "catalog"),
+        history_scope=catalog.get("history_scope", "catalog"),
+        num_groups=catalog.get("num_groups", 1),
         append_max_physical_retries=catalog.get("append_max_physical_retries", 100),
-    )
-
-
-def _transaction_settings(transaction: dict[str, Any]) -> TransactionSettings:
-    # An absent section means the default mix; in a present one, what is not named is not wanted.
-    default_weights = {"fast_append": 0.7, "merge_append": 0.2, "validated_overwrite": 0.1}
-    weights = transaction.get("operation_types", default_weights)
-    runtime = dict(transaction.get("runtime", {}))
-    runtime_min_ms = float(runtime.pop("min", 0.0))
-    runtime.setdefault("distribution", "lognormal")
-    if runtime["distribution"] == "lognormal":
-        runtime.setdefault("sigma", 1.5)
-        if "median" not in runtime:
-            runtime.setdefault("mean", 180_000.0)
-    inter_arrival = dict(transaction.get("inter_arrival", {}))
-    inter_arrival.setdefault("distribution", "exponential")
-    if inter_arrival["distribution"] == "exponential":
-        inter_arrival.setdefault("scale", 100.0)
-    backoff = transaction.get("retry_backoff", {})
-    return TransactionSettings(
-        max_retries=transaction.get("retry", 10),
-        runtime=runtime,
-        runtime_min_ms=runtime_min_ms,
-        inter_arrival=inter_arrival,
-        fast_append_weight=float(weights.get("fast_append", 0.0)),
-        merge_append_weight=float(weights.get("merge_append", 0.0)),
-        validated_overwrite_weight=float(weights.get("validated_overwrite", 0.0)),
-        tables_per_txn=transaction.get("tables_per_txn", 1),
-        partitions_per_txn=transaction.get("partitions_per_txn", 1),
-        table_selector=_selector_settings(transaction.get("table_selector", {})),
-        partition_selector=_selector_settings(transaction.get("partition_selector", {})),
-        manifests_per_concurrent_commit=float(
-            transaction.get("manifests_per_concurrent_commit", 1.5)
-        ),
-        ml_append_mode=transaction.get("manifest_list_mode", "rewrite") == "append",
-        conflict_detector=transaction.get("conflict_detector", "probabilistic"),
-        real_conflict_probability=float(transaction.get("real_conflict_probability", 0.0)),
-        backoff=BackoffSettings(
-            enabled=backoff.get("enabled", False),
-            base_ms=float(backoff.get("base_ms", 10.0)),
-            multiplier=float(backoff.get("multiplier", 2.0)),
-            max_ms=float(backoff.get("max_ms", 5000.0)),
-            jitter=float(backoff.get("jitter", 0.1)),
-        ),
-    )
-
-
-def _selector_settings(selector: dict[str, Any]) -> SelectorSettings:
-    return SelectorSettings(
-        kind=selector.get("type", "uniform"),
-        alpha=float(selector.get("alpha", 1.5)),
-        write_fraction=float(selector.get("write_fraction", 1.0)),
+        append_offset=catalog.get("append_offset", "snapshot"),
+        compaction_threshold_bytes=catalog.get("compaction_threshold", 16_000_000),
+        compaction_max_entries=catalog.get("compaction_max_entries", 0),
     )

@@ -84,7 +84,10 @@ def test_everything_starts_at_version_zero(make_catalog: MakeCatalog) -> None:
     snapshot = _read(catalog)
     assert catalog.seq == 0
     assert snapshot.seq == 0
-    assert snapshot.tables == (TableMetadata(0, 0, 2, (0, 0)), TableMetadata(1, 0, 3, (0, 0, 0)))
+    assert snapshot.tables == (
+        TableMetadata(0, 0, 2, (0, 0), manifests=3),
+        TableMetadata(1, 0, 3, (0, 0, 0), manifests=3),
+    )
 
 
 def test_each_commit_advances_seq_by_exactly_one(make_catalog: MakeCatalog) -> None:

@@ -119,8 +119,17 @@ def test_the_smallest_configuration_gets_every_default() -> None:
             "provider": "s3x",
             "max_parallel": 4,
             "sizes": {"catalog": 16384, "manifest_list": 16384, "manifest_file": 65536},
+            "size_growth": False,
         },
-        "catalog": {"num_tables": 1, "type": "cas"},
+        "catalog": {
+            "num_tables": 1,
+            "type": "cas",
+            "table_metadata_inlined": True,
+            "conflict_granularity": "catalog",
+            "num_groups": 1,
+            "history_scope": "catalog",
+            "manifests_per_table": 3,
+        },
         "transaction": {
             "retry": 10,
             "runtime": {
@@ -147,7 +156,12 @@ def test_the_smallest_configuration_gets_every_default() -> None:
                 "multiplier": 2.0,
                 "max_ms": 5000.0,
                 "jitter": 0.1,
+                "jitter_mode": "both",
             },
+            "cost_table": "spec-2.0",
+            "real_conflict_unit": "attempt",
+            "on_validation_exception": "abort",
+            "isolation": "snapshot",
         },
     }
 

@@ -303,10 +303,9 @@ CASES = [
         "catalog.type is 'append'",
     ),
     (
-        "latency.catalog.cas_failure = { distribution = 'fixed', value = 1 }\n"
-        "[catalog]\nmode = 'append'",
+        "latency.catalog.cas = { distribution = 'fixed', value = 1 }\n[catalog]\nmode = 'append'",
         0,
-        "storage.latency.catalog.cas_failure",
+        "storage.latency.catalog.cas",
         "catalog.type is 'append'",
     ),
     (

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from schema_keys.cases import all_changes, nested_config
 
 from endive.config import (
     PROVIDER_PROFILES,
@@ -17,21 +18,10 @@ from endive.config import (
     resolve_config,
     schema_keys,
 )
-from endive.config.schema import Node, condition_of, node_at
 from endive.config.toml_lines import KeyPath
 
 BASE: dict[str, Any] = {"simulation": {"duration_ms": 1000}, "storage": {"provider": "s3x"}}
 NOT_IN_THE_HASH = ("simulation.seed", "simulation.output_path", "experiment.label")
-
-# What each family needs to be whole, for keys that are tested one at a time.
-WHOLE: dict[str, dict[str, float]] = {
-    "fixed": {"value": 3},
-    "lognormal": {"mean": 3, "sigma": 0.5},
-    "normal": {"mean": 3, "std_dev": 1},
-    "exponential": {"scale": 3},
-    "uniform": {"low": 3, "high": 90},
-    "size_based": {"base": 3, "per_mib": 1, "sigma": 0.5},
-}
 
 
 def hash_of(raw: dict[str, Any]) -> str:
@@ -47,60 +37,16 @@ def with_key(raw: dict[str, Any], path: KeyPath, value: Any) -> dict[str, Any]:
     return raw
 
 
-def context_for(path: KeyPath) -> dict[str, Any]:
-    """The smallest configuration in which the key at `path` is read."""
-    raw = with_key(BASE, ("catalog", "num_tables"), 1)
-    for length in range(1, len(path) + 1):
-        condition = condition_of(path[:length])
-        if condition is None:
-            continue
-        if not condition.values:
-            raw = with_key(raw, (*condition.key, "num_partitions"), 50)
-        elif condition.key[-1] == "distribution":
-            family = condition.values[0]
-            raw = with_key(raw, path[:-1], {"distribution": family, **WHOLE[family]})
-        else:
-            raw = with_key(raw, condition.key, condition.values[0])
-    if path[-1] == "median":
-        raw = with_key(raw, path[:-1], {"distribution": "lognormal", "median": 1, "sigma": 1})
-    if path[1] == "operation_types":
-        raw = with_key(
-            raw, ("transaction", "operation_types"), {"fast_append": 1, "merge_append": 1}
-        )
-    return raw
-
-
-def two_values(path: KeyPath, node: Node) -> tuple[Any, Any]:
-    if path[-1] == "distribution":
-        return "fixed", "exponential"
-    if path[-1] == "per_table":
-        return [2], [3]
-    if path[-1] == "tables_per_txn":
-        return 1, 2
-    if "enum" in node:
-        return node["enum"][0], node["enum"][1]
-    if node["type"] == "boolean":
-        return False, True
-    if node.get("maximum") == 1:
-        return 0.25, 0.75
-    return (20, 40) if node["type"] == "integer" else (12.5, 13.5)
-
-
 HASHED = [key for key in schema_keys() if key not in NOT_IN_THE_HASH]
 
 
 def two_configs(key: str) -> list[dict[str, Any]]:
     """Two valid configurations that differ in this key."""
-    path: KeyPath = tuple(key.split("."))
-    raw = context_for(path)
-    if key == "transaction.tables_per_txn":
-        raw = with_key(raw, ("catalog", "num_tables"), 2)
-    configs = []
-    for value in two_values(path, node_at(path)):
-        # Another family takes other parameters.
-        whole = with_key(raw, path[:-1], WHOLE[value]) if path[-1] == "distribution" else raw
-        configs.append(with_key(whole, path, value))
-    return configs
+    name, change = all_changes()[key]
+    return [
+        nested_config(change.base, change.where, {name: value})
+        for value in (change.before, change.after)
+    ]
 
 
 @pytest.mark.parametrize("key", HASHED)

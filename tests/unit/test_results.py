@@ -17,7 +17,7 @@ from endive.results import COLUMNS
 from endive.simulation import Statistics
 from endive.transaction import TransactionResult, TransactionStatus
 
-_WORDS = {"status", "operation_type", "abort_reason"}
+_WORDS = {"status", "operation_type", "abort_reason", "class_name"}
 _INTEGERS = {
     "txn_id",
     "n_retries",
@@ -27,6 +27,11 @@ _INTEGERS = {
     "manifest_file_writes",
     "historical_ml_reads",
     "manifest_list_appends",
+    "metadata_reads",
+    "metadata_writes",
+    "restarts",
+    "false_conflicts",
+    "real_conflicts",
 }
 
 
@@ -54,6 +59,14 @@ def _result(txn_id: int = 0, **changes: Any) -> TransactionResult:
         historical_ml_reads=2,
         manifest_list_appends=1,
         backoff_ms=0.6,
+        start_io_ms=0.7,
+        rework_ms=100.0,
+        metadata_reads=9,
+        metadata_writes=10,
+        restarts=1,
+        false_conflicts=11,
+        real_conflicts=12,
+        class_name="ingest",
     )
     return replace(committed, **changes)
 
@@ -118,7 +131,8 @@ def test_a_row_has_the_values_of_its_result() -> None:
     assert row["n_retries"] == result.total_retries
     assert row["operation_type"] == result.operation_type
     same = [name for name in COLUMNS if hasattr(result, name) and name not in _WORDS]
-    assert len(same) == 13
+    assert len(same) == 20
+    assert row["class_name"] == "ingest"
     for name in same:
         assert row[name] == getattr(result, name), name
 
@@ -265,6 +279,14 @@ _CHANGES: dict[str, dict[str, Any]] = {
     "manifest_list_appends": {"manifest_list_appends": 8},
     "backoff_ms": {"backoff_ms": 0.600002},
     "unfinished_ms": {"unfinished_ms": 0.000002},
+    "start_io_ms": {"start_io_ms": 0.700002},
+    "rework_ms": {"rework_ms": 100.000002},
+    "metadata_reads": {"metadata_reads": 8},
+    "metadata_writes": {"metadata_writes": 8},
+    "restarts": {"restarts": 8},
+    "false_conflicts": {"false_conflicts": 8},
+    "real_conflicts": {"real_conflicts": 8},
+    "class_name": {"class_name": "default"},
 }
 
 

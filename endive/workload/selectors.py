@@ -1,25 +1,16 @@
-"""Workload (§5): which transaction arrives when, and what it touches. The workload owns the topology (§8.11)."""
+"""Selectors (§5): which tables and partitions a transaction touches, and which of them it writes."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_right
-from collections.abc import Callable, Generator
-from dataclasses import dataclass
-from functools import lru_cache, partial
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
 
-from endive.latency import LatencyDistribution, NormalDriven
-from endive.sampling import block_sampler
-from endive.transaction import (
-    FastAppendTransaction,
-    MergeAppendTransaction,
-    Transaction,
-    ValidatedOverwriteTransaction,
-)
-from endive.utils import NormalStream, Purpose, UniformStream, draw_seed, random_stream
+from endive.utils import UniformStream
 
 Selection = tuple[frozenset[int], frozenset[int]]
 """What a transaction reads and, among that, what it writes."""
@@ -47,12 +38,15 @@ class _Selector(ABC):
     def _select(self, count: int, total: int, rng: Uniforms) -> Selection:
         if not 1 <= count <= total:
             raise ValueError(f"cannot choose {count} of {total}")
-        chosen = self._choose(count, total, rng)
-        read = frozenset(chosen)
-        if self.write_fraction == 1.0:
-            return read, read
-        written = max(1, int(count * self.write_fraction + 0.5))
-        return read, frozenset(chosen[:written])
+        return _read_and_written(self._choose(count, total, rng), self.write_fraction)
+
+
+def _read_and_written(chosen: list[int], write_fraction: float) -> Selection:
+    """All that was chosen is read; the first ones, in the order chosen, are written."""
+    read = frozenset(chosen)
+    if write_fraction == 1.0:
+        return read, read
+    return read, frozenset(chosen[: max(1, int(len(chosen) * write_fraction + 0.5))])
 
 
 @lru_cache(maxsize=4096)
@@ -171,108 +165,31 @@ class ZipfPartitionSelector(_Zipf, PartitionSelector):
         return self._select(n_partitions, total_partitions, rng)
 
 
-@dataclass(frozen=True)
-class WorkloadConfig:
-    """Rates, mix and topology of a workload."""
+def within_groups(
+    selector: TableSelector, group_of: tuple[int, ...]
+) -> Callable[[int, int, Any], Selection]:
+    """A way to select tables that stays within the group of the first one (docs/MODEL.md, section 10)."""
+    members: dict[int, list[int]] = {}
+    for table_id, group in enumerate(group_of):
+        members.setdefault(group, []).append(table_id)
+    write_fraction = getattr(selector, "write_fraction", 1.0)
 
-    inter_arrival: LatencyDistribution
-    runtime: LatencyDistribution
-    num_tables: int
-    partitions_per_table: tuple[int, ...]
+    def select(n_tables: int, total_tables: int, rng: Any) -> Selection:
+        first, written = selector.select(1, total_tables, rng)
+        if n_tables == 1:
+            return first, written
+        chosen = list(first)
+        rest = [table_id for table_id in members[group_of[chosen[0]]] if table_id != chosen[0]]
+        while len(chosen) < n_tables:
+            # The selector sees the tables that are left as 0, 1, …: its rule for one item does the rest.
+            (place,), _ = selector.select(1, len(rest), rng)
+            chosen.append(rest.pop(place))
+        return _read_and_written(chosen, write_fraction)
 
-    fast_append_weight: float = 0.7
-    merge_append_weight: float = 0.2
-    validated_overwrite_weight: float = 0.1
-
-    tables_per_txn: int = 1
-    table_selector: TableSelector | None = None
-    partitions_per_txn: int | None = None
-    partition_selector: PartitionSelector | None = None
-
-    manifests_per_concurrent_commit: float = 1.5
-
-
-class Workload:
-    """An endless stream of transactions; the same seed gives the same stream, every time it is started."""
-
-    def __init__(self, config: WorkloadConfig, seed: int | None = None) -> None:
-        weights = (
-            config.fast_append_weight,
-            config.merge_append_weight,
-            config.validated_overwrite_weight,
-        )
-        if min(weights) < 0.0 or not sum(weights) > 0.0:
-            raise ValueError(f"operation weights must not be negative or all zero, not {weights}")
-        if len(config.partitions_per_table) != config.num_tables:
-            raise ValueError(
-                f"partitions_per_table has {len(config.partitions_per_table)} entries "
-                f"for {config.num_tables} tables"
-            )
-        self.config = config
-        self.seed = draw_seed() if seed is None else seed
-
-    def generate(self) -> Generator[tuple[float, Transaction], None, None]:
-        """Yield (inter_arrival_delay_ms, Transaction) pairs indefinitely."""
-        config = self.config
-        next_delay_ms = _sampler(config.inter_arrival, random_stream(self.seed, Purpose.ARRIVAL))
-        next_runtime_ms = _sampler(config.runtime, random_stream(self.seed, Purpose.RUNTIME))
-        next_operation = self._operations(
-            UniformStream(random_stream(self.seed, Purpose.OPERATION))
-        )
-        select_tables = (config.table_selector or UniformTableSelector()).select
-        select_partitions = (config.partition_selector or UniformPartitionSelector()).select
-        table_rng = _uniforms(config.table_selector, random_stream(self.seed, Purpose.TABLE))
-        partition_rng = _uniforms(
-            config.partition_selector, random_stream(self.seed, Purpose.PARTITION)
-        )
-        partitions_per_txn = config.partitions_per_txn
-        submit_time_ms = 0.0
-        txn_id = 0
-        while True:
-            delay_ms = next_delay_ms()
-            submit_time_ms += delay_ms
-            _, tables = select_tables(config.tables_per_txn, config.num_tables, table_rng)
-            partitions: dict[int, frozenset[int]] | None = None
-            if partitions_per_txn is not None:
-                partitions = {}
-                for table_id in sorted(tables):
-                    total = config.partitions_per_table[table_id]
-                    _, written = select_partitions(partitions_per_txn, total, partition_rng)
-                    partitions[table_id] = written
-            create = next_operation()
-            runtime_ms = next_runtime_ms()
-            yield delay_ms, create(txn_id, submit_time_ms, runtime_ms, tables, partitions)
-            txn_id += 1
-
-    def _operations(self, rng: Uniforms) -> Callable[[], Callable[..., Transaction]]:
-        """A function that draws an operation type by weight."""
-        config = self.config
-        fast, merge = config.fast_append_weight, config.merge_append_weight
-        total = fast + merge + config.validated_overwrite_weight
-        fast_below, merge_below = fast / total, (fast + merge) / total
-        merge_append = partial(
-            MergeAppendTransaction,
-            manifests_per_concurrent_commit=config.manifests_per_concurrent_commit,
-        )
-        next_uniform = rng.random_sample
-
-        def draw() -> Callable[..., Transaction]:
-            u = next_uniform()
-            if u < fast_below:
-                return FastAppendTransaction
-            return merge_append if u < merge_below else ValidatedOverwriteTransaction
-
-        return draw
+    return select
 
 
-def _uniforms(selector: object, rng: np.random.RandomState) -> Any:
+def uniforms_for(selector: object, rng: np.random.RandomState) -> Any:
     """What a selector draws from: blocks for a built-in one, the stream itself for anybody else's."""
     built_in = selector is None or type(selector).__module__ == __name__
     return UniformStream(rng) if built_in else rng
-
-
-def _sampler(distribution: LatencyDistribution, rng: np.random.RandomState) -> Callable[[], float]:
-    """Draws from a distribution, in blocks where it is a map of standard normals."""
-    if isinstance(distribution, NormalDriven):
-        return block_sampler(distribution, NormalStream(rng))
-    return lambda: distribution.sample(rng)

@@ -1,0 +1,69 @@
+"""Where transactions come from: open, closed, periodic and background classes (MODEL.md 13).
+
+A source is a generator of waits in milliseconds, except that one of a closed class also waits for
+the transactions it submits; what it yields then is whatever `submit` handed it.
+"""
+
+from collections.abc import Callable, Generator
+from typing import Any
+
+from .config_load import ClassSettings
+from .draws import Planner, TransactionPlan
+from .world import CasCatalog
+
+# Starts a transaction and hands back something to wait for until it ends.
+Submit = Callable[[ClassSettings, TransactionPlan], Any]
+Source = Generator[Any, None, None]
+
+
+def sources_of(
+    load: ClassSettings,
+    planner: Planner,
+    submit: Submit,
+    catalog: CasCatalog,
+    counters: dict[str, int],
+) -> list[Source]:
+    """The sources of one class, in the order in which they submit at one instant."""
+    if load.kind == "open":
+        return [open_source(load, planner, submit)]
+    if load.kind == "closed":
+        return [client(load, planner, submit) for _ in range(load.clients)]
+    if load.kind == "periodic":
+        return [periodic_source(load, planner, submit)]
+    if load.kind == "background":
+        return [background_source(load, planner, catalog, counters)]
+    raise ValueError(f"unknown kind of class {load.kind!r}")
+
+
+def open_source(load: ClassSettings, planner: Planner, submit: Submit) -> Source:
+    """Arrivals that heed nothing but the clock."""
+    while True:
+        yield planner.inter_arrival_ms()
+        submit(load, planner.plan())
+
+
+def client(load: ClassSettings, planner: Planner, submit: Submit) -> Source:
+    """One client: it thinks, submits and waits for the end of its transaction."""
+    while True:
+        yield planner.think_ms()
+        yield submit(load, planner.plan())
+
+
+def periodic_source(load: ClassSettings, planner: Planner, submit: Submit) -> Source:
+    """Submissions at fixed intervals, whatever became of the earlier ones."""
+    yield load.offset_ms
+    while True:
+        submit(load, planner.plan())
+        yield load.interval_ms
+
+
+def background_source(
+    load: ClassSettings, planner: Planner, catalog: CasCatalog, counters: dict[str, int]
+) -> Source:
+    """Commits that land the instant they arrive and are nobody's transaction."""
+    while True:
+        yield planner.inter_arrival_ms()
+        _, tables_written = planner.tables()
+        partitions_written = planner.partitions(tables_written)
+        catalog.apply_background(tables_written, partitions_written, load.replaces_data)
+        counters["background_commits"] += 1

@@ -1,0 +1,1 @@
+"""Every key of the configuration, with a change of it that must show."""
