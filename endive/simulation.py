@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import math
 from bisect import insort
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -269,8 +270,9 @@ class _Run:
 
     def until_end(self, on_progress: Callable[[Progress], None] | None) -> Statistics:
         duration_ms = self._config.duration_ms
-        if len(self._loads) == 1 and isinstance(self._loads[0], OpenLoad):
-            self.arrive(self._arrivals(self._loads[0].workload), 0)
+        first = self._loads[0]
+        if len(self._loads) == 1 and isinstance(first, OpenLoad) and first.end_ms == math.inf:
+            self.arrive(self._arrivals(first.workload), 0)
         else:
             start_loads(self._loads, self)
         if on_progress is not None:

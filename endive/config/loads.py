@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -49,16 +50,16 @@ def build_workload(
 
 
 def _load(settings: Table, workload: Workload) -> Load:
-    kind = settings["kind"]
+    kind, end_ms = settings["kind"], settings.get("end_ms", math.inf)
     if kind == "closed":
         think_time = build_distribution(settings["think_time"])
-        return ClosedLoad(workload, settings["clients"], think_time)
+        return ClosedLoad(workload, settings["clients"], think_time, end_ms)
     if kind == "periodic":
-        return PeriodicLoad(workload, settings["interval_ms"], settings["offset_ms"])
+        return PeriodicLoad(workload, settings["interval_ms"], settings["offset_ms"], end_ms)
     if kind == "background":
         inter_arrival = workload.config.inter_arrival
-        return BackgroundLoad(workload, inter_arrival, settings["replaces_data"])
-    return OpenLoad(workload)
+        return BackgroundLoad(workload, inter_arrival, settings["replaces_data"], end_ms)
+    return OpenLoad(workload, end_ms)
 
 
 def _workload(

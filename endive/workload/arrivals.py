@@ -42,20 +42,25 @@ def start_loads(loads: Iterable[Load], runner: Runner) -> None:
         next_wait_ms = load.waits()
         for _ in range(load.processes):
             if isinstance(load, ClosedLoad):
-                _Client(load.workload, next_wait_ms, process, runner).think()
-            elif isinstance(load, BackgroundLoad):
-                runner.arrive(_again_and_again(next_wait_ms, partial(runner.land, load)), process)
+                _Client(load, next_wait_ms, process, runner).think()
             else:
-                submit = partial(runner.submit, load.workload)
-                runner.arrive(_again_and_again(next_wait_ms, submit), process)
+                act = (
+                    partial(runner.land, load)
+                    if isinstance(load, BackgroundLoad)
+                    else partial(runner.submit, load.workload)
+                )
+                steps = _again_and_again(next_wait_ms, act, runner, load.end_ms)
+                runner.arrive(steps, process)
             process += 1
 
 
 def _again_and_again(
-    next_wait_ms: Callable[[], float], act: Callable[[], None]
+    next_wait_ms: Callable[[], float], act: Callable[[], None], runner: Runner, end_ms: float
 ) -> Generator[float, None, None]:
     while True:
         yield next_wait_ms()
+        if runner.now_ms >= end_ms:
+            return
         act()
 
 
@@ -64,12 +69,13 @@ class _Client:
 
     def __init__(
         self,
-        workload: Workload,
+        load: ClosedLoad,
         next_think_ms: Callable[[], float],
         process: int,
         runner: Runner,
     ) -> None:
-        self._workload = workload
+        self._workload = load.workload
+        self._end_ms = load.end_ms
         self._next_think_ms = next_think_ms
         self._process = process
         self._runner = runner
@@ -83,6 +89,8 @@ class _Client:
     def _round(self) -> Generator[float, None, None]:
         yield self._next_think_ms()
         now_ms = self._runner.now_ms
+        if now_ms >= self._end_ms:
+            return
         self._rounds_at_once = self._rounds_at_once + 1 if now_ms == self._submitted_ms else 0
         if self._rounds_at_once == _MAX_ROUNDS_AT_ONCE:
             name = self._workload.config.class_name

@@ -1,11 +1,12 @@
 """Loads (docs/MODEL.md, section 13): who submits the transactions of a workload, and when.
 
 A load says how long to wait before its next submission; the runner does the waiting and the submitting. All its waits come
-from the arrival stream of its class, in the order in which they begin.
+from the arrival stream of its class, in the order in which they begin. From `end_ms` on it submits nothing.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import chain, repeat
@@ -19,6 +20,7 @@ class OpenLoad:
     """Transactions arrive whatever became of the earlier ones: independent users without number."""
 
     workload: Workload
+    end_ms: float = math.inf
 
     @property
     def processes(self) -> int:
@@ -37,6 +39,7 @@ class ClosedLoad:
     workload: Workload
     clients: int
     think_time: LatencyDistribution
+    end_ms: float = math.inf
 
     def __post_init__(self) -> None:
         if self.clients < 1:
@@ -60,6 +63,7 @@ class PeriodicLoad:
     interval_ms: float
     offset_ms: float | None = None
     """When the first one comes; None: after one interval."""
+    end_ms: float = math.inf
 
     def __post_init__(self) -> None:
         if not self.interval_ms > 0.0:
@@ -85,6 +89,7 @@ class BackgroundLoad:
     workload: Workload
     inter_arrival: LatencyDistribution
     replaces_data: bool = False
+    end_ms: float = math.inf
 
     @property
     def processes(self) -> int:

@@ -189,6 +189,8 @@ def load_class(draw: Draw, index: int, config: Config, gap_ms: float, *, on_grid
         found["interval_ms"] = gap_ms * draw(st.sampled_from((4, 8)))
         if draw(st.booleans()):
             found["offset_ms"] = draw(st.sampled_from((0, 1, gap_ms)))
+    if draw(st.integers(0, 3)) == 0:
+        found["end_ms"] = gap_ms * draw(st.sampled_from((20, 5, 1)))
     if kind == "background":
         if draw(st.booleans()):
             found["replaces_data"] = draw(st.booleans())

@@ -100,6 +100,7 @@ class ClassSettings:
     clients: int
     interval_ms: float
     offset_ms: float
+    end_ms: float
     replaces_data: bool
     runtime: Distribution
     runtime_min_ms: float
@@ -173,6 +174,7 @@ def class_settings(load: dict[str, Any], transaction: dict[str, Any]) -> ClassSe
         clients=load.get("clients", 1),
         interval_ms=interval_ms,
         offset_ms=float(load.get("offset_ms", interval_ms)),
+        end_ms=float(load.get("end_ms", "inf")),
         replaces_data=load.get("replaces_data", False),
         runtime=runtime,
         runtime_min_ms=runtime_min_ms,

@@ -128,7 +128,7 @@ def run_naive(config: dict[str, Any], seed: int) -> NaiveResult:
     priority = FIRST_SOURCE_PRIORITY
     for load, own_streams in zip(settings.classes, streams.classes, strict=True):
         planner = Planner(load, own_streams, settings.catalog, groups)
-        for source in sources_of(load, planner, submit, catalog, counters):
+        for source in sources_of(load, planner, submit, catalog, counters, now_ms):
             env.process(drive_source(env, source, priority))
             priority += 1
     # SimPy's own stop comes before all else that is due at the same instant.

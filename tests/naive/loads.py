@@ -22,47 +22,68 @@ def sources_of(
     submit: Submit,
     catalog: CasCatalog,
     counters: dict[str, int],
+    now_ms: Callable[[], float],
 ) -> list[Source]:
     """The sources of one class, in the order in which they submit at one instant."""
+
+    def is_over() -> bool:
+        return now_ms() >= load.end_ms
+
     if load.kind == "open":
-        return [open_source(load, planner, submit)]
+        return [open_source(load, planner, submit, is_over)]
     if load.kind == "closed":
-        return [client(load, planner, submit) for _ in range(load.clients)]
+        return [client(load, planner, submit, is_over) for _ in range(load.clients)]
     if load.kind == "periodic":
-        return [periodic_source(load, planner, submit)]
+        return [periodic_source(load, planner, submit, is_over)]
     if load.kind == "background":
-        return [background_source(load, planner, catalog, counters)]
+        return [background_source(load, planner, catalog, counters, is_over)]
     raise ValueError(f"unknown kind of class {load.kind!r}")
 
 
-def open_source(load: ClassSettings, planner: Planner, submit: Submit) -> Source:
+def open_source(
+    load: ClassSettings, planner: Planner, submit: Submit, is_over: Callable[[], bool]
+) -> Source:
     """Arrivals that heed nothing but the clock."""
     while True:
         yield planner.inter_arrival_ms()
+        if is_over():
+            return
         submit(load, planner.plan())
 
 
-def client(load: ClassSettings, planner: Planner, submit: Submit) -> Source:
+def client(
+    load: ClassSettings, planner: Planner, submit: Submit, is_over: Callable[[], bool]
+) -> Source:
     """One client: it thinks, submits and waits for the end of its transaction."""
     while True:
         yield planner.think_ms()
+        if is_over():
+            return
         yield submit(load, planner.plan())
 
 
-def periodic_source(load: ClassSettings, planner: Planner, submit: Submit) -> Source:
+def periodic_source(
+    load: ClassSettings, planner: Planner, submit: Submit, is_over: Callable[[], bool]
+) -> Source:
     """Submissions at fixed intervals, whatever became of the earlier ones."""
     yield load.offset_ms
-    while True:
+    while not is_over():
         submit(load, planner.plan())
         yield load.interval_ms
 
 
 def background_source(
-    load: ClassSettings, planner: Planner, catalog: CasCatalog, counters: dict[str, int]
+    load: ClassSettings,
+    planner: Planner,
+    catalog: CasCatalog,
+    counters: dict[str, int],
+    is_over: Callable[[], bool],
 ) -> Source:
     """Commits that land the instant they arrive and are nobody's transaction."""
     while True:
         yield planner.inter_arrival_ms()
+        if is_over():
+            return
         _, tables_written = planner.tables()
         partitions_written = planner.partitions(tables_written)
         catalog.apply_background(tables_written, partitions_written, load.replaces_data)

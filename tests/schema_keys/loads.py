@@ -94,6 +94,7 @@ def _cases() -> Iterator[tuple[str, Change]]:
     yield "clients", _change(CLOSED, "clients", (3, 4))
     yield "interval_ms", _change(PERIODIC, "interval_ms", (60.0, 70.0))
     yield "offset_ms", _change(PERIODIC, "offset_ms", (60.0, 10.0))
+    yield "end_ms", _change(OPEN, "end_ms", (1000.0, 500.0))
     # Only who asks what was replaced can tell, so here somebody else's transactions do.
     yield "replaces_data", _change(RIVALS, "replaces_data", (False, True), JAVA, (rewrites,))
     yield "overlap_probability", _change(OPEN, "overlap_probability", (0.0, 1.0), PARTITIONS)
