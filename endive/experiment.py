@@ -4,6 +4,7 @@
                                cost_table.yaml       the cost table, where it is the user's own
                                version.txt           the code that made the results
                                <seed>/results.parquet
+                               <seed>/attempts.parquet, trace.parquet    where they are asked for
 
 A results file appears under its name only when it is whole, so a file that is there is a finished
 run and need not be made again. It carries its own summary, hash, seed and version, which tell
@@ -15,10 +16,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import platform
 import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +40,7 @@ from endive.utils import draw_seed, get_git_sha, whole_file
 
 if TYPE_CHECKING:
     from endive.simulation import Progress
+    from endive.trace import Header
 
 DEFAULT_ROOT = "experiments"
 SUMMARY_KEY = "endive.summary"
@@ -56,6 +60,8 @@ class Experiment:
     """The experiment's directory, or None where a single run writes to `simulation.output_path`."""
     records_attempts: bool = False
     """Whether every commit attempt gets a row in a table of its own."""
+    records_trace: bool = False
+    """Whether everything that happens is kept, event by event."""
 
     def results_path(self, seed: int) -> Path:
         """Where the results of one seed go."""
@@ -70,6 +76,13 @@ class Experiment:
             return results.with_name(f"{results.stem}.attempts.parquet")
         return results.with_name("attempts.parquet")
 
+    def trace_path(self, seed: int) -> Path:
+        """Where the trace of one seed goes, if there is one."""
+        results = self.results_path(seed)
+        if self.directory is None:
+            return results.with_name(f"{results.stem}.trace.parquet")
+        return results.with_name("trace.parquet")
+
 
 def plan_experiment(
     config_path: str | Path,
@@ -78,6 +91,7 @@ def plan_experiment(
     out: str | Path | None = None,
     force: bool = False,
     records_attempts: bool = False,
+    records_trace: bool = False,
 ) -> Experiment:
     """Read and check everything a run needs. Nothing is written.
 
@@ -92,7 +106,9 @@ def plan_experiment(
     if config.label is not None or out is not None or len(seeds) > 1:
         name = config.label if config.label is not None else Path(config_path).stem
         directory = Path(DEFAULT_ROOT if out is None else out) / f"{name}-{config_hash}"
-    experiment = Experiment(config, config_hash, code_version(), seeds, directory, records_attempts)
+    experiment = Experiment(
+        config, config_hash, code_version(), seeds, directory, records_attempts, records_trace
+    )
     # Parts that refuse to work together say so here, before anything is written.
     build_simulation_config(config, seeds[0])
     _check_place(experiment)
@@ -130,9 +146,16 @@ def run_seed(
     from endive.simulation import Simulation
     from endive.summary import peak_rss_mib, summarise
 
-    _remove_stale_parts(path.parent, path.name)
+    for name in (path.name, experiment.attempts_path(seed).name):
+        _remove_stale_parts(path.parent, name)
     config = build_simulation_config(experiment.config, seed)
-    simulation = Simulation(replace(config, records_attempts=experiment.records_attempts))
+    simulation = Simulation(
+        replace(
+            config,
+            records_attempts=experiment.records_attempts,
+            records_trace=experiment.records_trace,
+        )
+    )
     started_s = time.process_time()
     statistics = simulation.run(on_progress=on_progress)
     cpu_s = time.process_time() - started_s
@@ -147,6 +170,14 @@ def run_seed(
     if statistics.attempts is not None:
         # Before the results: what has results is finished, so it must have its attempts by then.
         statistics.attempts.write_parquet(experiment.attempts_path(seed), {SUMMARY_KEY: text})
+    if statistics.events is not None:
+        from endive.trace import Trace
+        from endive.trace.files import write_parquet
+
+        trace = Trace(trace_header(experiment.config, seed), tuple(statistics.events))
+        target = experiment.trace_path(seed)
+        _remove_stale_parts(target.parent, target.name)
+        write_parquet(trace, target, metadata={SUMMARY_KEY: text})
     statistics.export_parquet(str(path), metadata={SUMMARY_KEY: text})
     return _in_place(summary, experiment, path, skipped=False)
 
@@ -157,10 +188,13 @@ def finished_summary(experiment: Experiment, seed: int) -> dict[str, Any] | None
     if not path.is_file():
         return None
     stored = read_summary(path)
+    beside = []
     if experiment.records_attempts:
-        attempts = experiment.attempts_path(seed)
-        if not attempts.is_file() or read_summary(attempts) != stored:
-            return None
+        beside.append(experiment.attempts_path(seed))
+    if experiment.records_trace:
+        beside.append(experiment.trace_path(seed))
+    if any(not file.is_file() or read_summary(file) != stored for file in beside):
+        return None
     asked_for = {
         "config_hash": experiment.config_hash,
         "seed": seed,
@@ -185,6 +219,31 @@ def read_summary(path: Path) -> dict[str, Any] | None:
     return stored if isinstance(stored, dict) else None
 
 
+def trace_header(resolved: ResolvedConfig, seed: int) -> Header:
+    """What the trace of a run is a trace of: all that is needed to judge it without this code."""
+    from endive.cost_model.document import read_document
+    from endive.trace import Header
+
+    workload = build_simulation_config(resolved, seed).workload
+    cost_table = resolved.cost_table
+    return Header(
+        seed=seed,
+        duration_ms=resolved.duration_ms,
+        config=resolved.values,
+        num_tables=workload.config.num_tables,
+        partitions_per_table=workload.config.partitions_per_table,
+        group_of=workload.group_of,
+        cost_table=read_document(cost_table.text, f"{cost_table.name}.yaml").value,
+        versions={
+            "endive": __version__,
+            "git": get_git_sha(),
+            "python": platform.python_version(),
+            "numpy": metadata.version("numpy"),
+            "simpy": metadata.version("simpy"),
+        },
+    )
+
+
 def code_version() -> str:
     """The commit of the code, `-dirty` if changed since; outside a checkout the release."""
     sha = get_git_sha()
@@ -198,6 +257,8 @@ def _in_place(
     place = {"results_path": str(path), "label": experiment.config.label, "skipped": skipped}
     if experiment.records_attempts:
         place["attempts_path"] = str(experiment.attempts_path(summary["seed"]))
+    if experiment.records_trace:
+        place["trace_path"] = str(experiment.trace_path(summary["seed"]))
     return {**summary, **place}
 
 

@@ -9,10 +9,29 @@ where they are said first, in `endive.transaction`.
 from __future__ import annotations
 
 from collections.abc import Generator
+from typing import Any
 
-from endive.catalog import CASCatalog, Catalog, CatalogSnapshot, InstantCatalog, PointerCatalog
+from endive.catalog import (
+    CASCatalog,
+    Catalog,
+    CatalogSnapshot,
+    InstantCatalog,
+    PointerCatalog,
+    TableMetadata,
+)
 from endive.cost_model import NO_COST, payment_ms
 from endive.storage import ProfileStorageProvider, StorageProvider
+from endive.trace import (
+    BackedOff,
+    Classified,
+    CommitCalled,
+    CommitRefused,
+    CommitReturned,
+    Emit,
+    IoPaid,
+    Judged,
+    Worked,
+)
 from endive.transaction import (
     MAX_RETRIES_REASON,
     VALIDATION_REASON,
@@ -27,7 +46,9 @@ from endive.transaction import (
     TransactionStatus,
     ValidatedOverwriteTransaction,
 )
+from endive.transaction.events import counts_of, paid, reading
 
+_CROSS_TABLE, _OVERLAP = ("cross_table",), ("overlap",)
 _CATALOGS = (CASCatalog, InstantCatalog)
 _OPERATIONS = (FastAppendTransaction, MergeAppendTransaction, ValidatedOverwriteTransaction)
 
@@ -59,11 +80,13 @@ def execute(
     backoff: Backoff | None,
     log_entry_size: int,
     clock: Clock,
+    emit: Emit | None = None,
 ) -> Generator[float, None, TransactionResult]:
     """The steps of `Transaction.execute`, numbered as there."""
     draw_read_ms, draw_swap_ms = catalog.draw_read_ms, catalog.draw_swap_ms
     draw_failure_ms, effect_point = catalog.draw_failure_ms, catalog.effect_point
     state = catalog.state
+    new: Any = tuple.__new__
 
     # 1. Read the catalog.
     txn.status = TransactionStatus.EXECUTING
@@ -72,13 +95,19 @@ def execute(
     to_effect_ms = drawn_ms * effect_point
     yield to_effect_ms
     start_seq, start_tables, start_ms = state.seq, state.tables, called_ms + to_effect_ms
+    seen_replaced = state.details.replaced
     if to_effect_ms < drawn_ms:
         yield drawn_ms - to_effect_ms
-    txn.catalog_read_ms += clock.now - called_ms
+    read_ms = clock.now - called_ms
+    txn.catalog_read_ms += read_ms
     seen_seq, seen_tables = start_seq, start_tables
+    if emit is not None:
+        emit(reading(txn, start_tables, start_seq, start_ms, called_ms, read_ms))
 
     # 2. Do the work.
     yield txn.runtime_ms
+    if emit is not None:
+        emit(Worked(clock.now, txn.txn_id, txn.runtime_ms))
     txn.status = TransactionStatus.COMMITTING
     txn.work_done_ms = clock.now
 
@@ -89,6 +118,8 @@ def execute(
     put_list = append_list if ml_append_mode else write_list
     assert read_list is not None
     assert write_file is not None
+    in_order = sorted(tables_written) if emit else ()
+    attempt_counts = counts_of(txn.get_per_attempt_cost(ml_append_mode)) if emit else ()
     for attempt in range(max_retries + 1):
         # a. Pay for the attempt.
         if tables_to_write == 1 and put_list is not None:
@@ -101,16 +132,24 @@ def execute(
                 txn.manifest_list_appends += 1
             else:
                 txn.manifest_list_writes += 1
+            if emit is not None:
+                reason = "rebuild" if attempt else "attempt"
+                emit(new(IoPaid, (clock.now, txn.txn_id, attempt, reason, paid_ms, attempt_counts)))
         elif tables_to_write:
             cost = txn.get_per_attempt_cost(ml_append_mode).times(tables_to_write)
             paid_ms = payment_ms(storage, cost)
             yield paid_ms
             txn.per_attempt_io_ms += paid_ms
             txn.count(cost)
+            if emit is not None:
+                emit(paid(clock.now, txn, "rebuild" if attempt else "attempt", paid_ms, cost))
 
         # b. Try to commit against what was seen.
-        txn.commit_calls += 1
         called_ms = clock.now
+        if emit is not None:
+            versions = tuple([seen_tables[table].version + 1 for table in in_order])
+            emit(new(CommitCalled, (called_ms, txn.txn_id, attempt, seen_seq, versions)))
+        txn.commit_calls += 1
         drawn_ms = draw_swap_ms()
         to_effect_ms = drawn_ms * effect_point
         yield to_effect_ms
@@ -121,12 +160,18 @@ def execute(
             for table_id in tables_written:
                 writes[table_id] = seen_tables[table_id].version + 1
             state.apply(writes, txn.intention(seen_seq, writes, log_entry_size))
-        elif draw_failure_ms is not None:
-            rest_ms = max(0.0, draw_failure_ms() - to_effect_ms)
+        else:
+            if emit is not None:
+                emit(new(CommitRefused, (clock.now, txn.txn_id, seen_seq, state.seq)))
+            if draw_failure_ms is not None:
+                rest_ms = max(0.0, draw_failure_ms() - to_effect_ms)
         if rest_ms > 0.0:
             yield rest_ms
         now_ms = clock.now
-        txn.catalog_commit_ms += now_ms - called_ms
+        commit_ms = now_ms - called_ms
+        txn.catalog_commit_ms += commit_ms
+        if emit is not None:
+            emit(new(CommitReturned, (now_ms, txn.txn_id, attempt, success, commit_ms)))
 
         # c. On success, done. After the last attempt, done too.
         if success:
@@ -140,16 +185,21 @@ def execute(
             yield wait_ms
             txn.backoff_ms += wait_ms
             now_ms = clock.now
+            if emit is not None:
+                emit(BackedOff(now_ms, txn.txn_id, attempt + 1, wait_ms))
         called_ms = now_ms
         drawn_ms = draw_read_ms()
         to_effect_ms = drawn_ms * effect_point
         yield to_effect_ms
         current_seq, current_tables = state.seq, state.tables
-        current_ms = called_ms + to_effect_ms
+        current_ms, current_replaced = called_ms + to_effect_ms, state.details.replaced
         if to_effect_ms < drawn_ms:
             yield drawn_ms - to_effect_ms
         now_ms = clock.now
-        txn.catalog_read_ms += now_ms - called_ms
+        read_ms = now_ms - called_ms
+        txn.catalog_read_ms += read_ms
+        if emit is not None:
+            emit(reading(txn, current_tables, current_seq, current_ms, called_ms, read_ms))
 
         # e, f. Without overlap, just try again.
         tables_to_write = 0
@@ -167,6 +217,10 @@ def execute(
                 if seen_versions[partition_id] != current_versions[partition_id]:
                     tables_to_write += 1
                     break
+        if emit is not None:
+            behind = (current_seq - seen_seq, current_replaced - seen_replaced)
+            emit(_classified(now_ms, txn, attempt + 1, seen_tables, current_tables, behind))
+            seen_replaced = current_replaced
         if tables_to_write:
             # g. With overlap, pay for resolving the conflict; a real one may end it all.
             cost = txn.get_conflict_cost(current_seq - seen_seq, ml_append_mode)
@@ -175,6 +229,8 @@ def execute(
                 yield paid_ms
                 txn.conflict_io_ms += paid_ms
                 txn.count(cost)
+                if emit is not None:
+                    emit(paid(clock.now, txn, "validate", paid_ms, cost))
             if txn.replaces_data:
                 txn.snapshots_behind = current_seq - seen_seq
                 is_real = conflict_detector.is_real_conflict(
@@ -182,6 +238,8 @@ def execute(
                     CatalogSnapshot(current_seq, current_tables, current_ms),
                     CatalogSnapshot(start_seq, start_tables, start_ms),
                 )
+                if emit is not None:
+                    emit(Judged(clock.now, txn.txn_id, attempt + 1, is_real))
         if is_real:
             txn.real_conflicts += 1
             return txn.finish(TransactionStatus.ABORTED, VALIDATION_REASON, clock.now)
@@ -189,3 +247,32 @@ def execute(
         seen_seq, seen_tables = current_seq, current_tables
 
     return txn.finish(TransactionStatus.ABORTED, MAX_RETRIES_REASON, now_ms)
+
+
+def _classified(
+    now_ms: float,
+    txn: Transaction,
+    attempt: int,
+    seen_tables: tuple[TableMetadata, ...],
+    current_tables: tuple[TableMetadata, ...],
+    behind: tuple[int, int],
+) -> Classified:
+    """The event of what was found; only a traced run asks for it."""
+    partitions, classes = txn.partitions_written, []
+    if partitions is None and len(txn.tables_written) == 1:
+        (table_id,) = txn.tables_written
+        found = _CROSS_TABLE if seen_tables[table_id] is current_tables[table_id] else _OVERLAP
+        fields = (now_ms, txn.txn_id, attempt, found, *behind)
+        return tuple.__new__(Classified, fields)
+    for table_id in sorted(txn.tables_written):
+        seen, current = seen_tables[table_id], current_tables[table_id]
+        if seen is current:
+            classes.append("cross_table")
+        elif partitions is None or any(
+            seen.partition_versions[partition_id] != current.partition_versions[partition_id]
+            for partition_id in partitions.get(table_id, ())
+        ):
+            classes.append("overlap")
+        else:
+            classes.append("disjoint_partitions")
+    return Classified(now_ms, txn.txn_id, attempt, tuple(classes), *behind)

@@ -18,8 +18,10 @@ import simpy
 from endive import express, results
 from endive.attempts import AttemptLog
 from endive.catalog import Catalog, IntentionRecord
+from endive.catalog.state import CatalogState
 from endive.results import RowLog, TransactionLog
 from endive.storage import StorageProvider
+from endive.trace import Emit, Event, Witness
 from endive.transaction import (
     PLAIN,
     VALIDATION_REASON,
@@ -30,6 +32,7 @@ from endive.transaction import (
     TransactionResult,
     TransactionStatus,
 )
+from endive.transaction.events import finished, submitted
 from endive.utils import Purpose, draw_seed, random_stream
 from endive.workload import BackgroundLoad, Load, OpenLoad, Workload, start_loads
 
@@ -78,6 +81,8 @@ class SimulationConfig:
     log_entry_size: int = field(default=100, kw_only=True)
     records_attempts: bool = field(default=False, kw_only=True)
     """Whether every commit attempt gets a row of its own."""
+    records_trace: bool = field(default=False, kw_only=True)
+    """Whether everything that happens is kept, event by event."""
     express_lane: bool = field(default=True, kw_only=True)
     """Whether the flat form of the protocol may be used where it applies. It changes nothing but the time it takes."""
 
@@ -130,6 +135,8 @@ class Statistics:
 
     def __post_init__(self) -> None:
         self.attempts: AttemptLog | None = None
+        self.events: list[Event] | None = None
+        """What happened, where a run was traced."""
         self._log = RowLog()
         self.transactions = self._finished = TransactionLog(self._log)
 
@@ -220,7 +227,7 @@ class Simulation:
         np.random.seed(seed % 2**32)
         # A run makes millions of short-lived objects and no cycles, so the collector may look less often.
         thresholds = gc.get_threshold()
-        gc.set_threshold(_GC_THRESHOLD, *thresholds[1:])
+        gc.set_threshold(0 if config.records_trace else _GC_THRESHOLD, *thresholds[1:])
         try:
             return _Run(config, seed).until_end(on_progress)
         finally:
@@ -247,10 +254,18 @@ class _Run:
             options if self._attempts is None else replace(options, attempts=self._attempts)
         )
         self._config = config
+        self._events: list[Event] | None = [] if config.records_trace else None
+        self._emit: Emit | None = None
         # At one instant arrivals come first, in the order of their processes, then steps in order of id.
         processes = sum(load.processes for load in self._loads)
         self._first_step_priority = _FIRST_ARRIVAL_PRIORITY + processes
         self._env = _Environment(self._first_step_priority)
+        if self._events is not None:
+            self._emit = self._events.append
+            self._options = replace(self._options, emit=self._emit)
+            state = getattr(self._catalog, "state", None)
+            if isinstance(state, CatalogState):
+                state.witness = Witness(self._emit, lambda: self._env.now)
         self._submitted = 0
         self._statistics = Statistics(seed=seed, duration_ms=config.duration_ms)
         self._in_flight: dict[int, Transaction] = {}
@@ -283,10 +298,14 @@ class _Run:
         self._env.run_until(duration_ms)
         statistics = self._statistics
         for txn in self._in_flight.values():
-            statistics.record_in_flight(txn.result(duration_ms))
+            result = txn.result(duration_ms)
+            statistics.record_in_flight(result)
             txn.note_in_flight(self._options)
+            if self._emit is not None:
+                self._emit(finished(result, duration_ms))
         statistics.seq = self._catalog.seq
         statistics.attempts = self._attempts
+        statistics.events = self._events
         for source in (self._catalog, self._options.manifest_lists):
             for name, count in getattr(source, "counters", {}).items():
                 setattr(statistics, name, count)
@@ -299,6 +318,8 @@ class _Run:
         for delay_ms, txn in workload.generate():
             yield delay_ms
             in_flight[txn.txn_id] = txn
+            if self._emit is not None:
+                self._emit(submitted(txn))
             drive(self._steps(txn), first_step_priority + txn.txn_id, finish)
 
     # -- what loads ask of the runner --------------------------------------------------------------------------------
@@ -318,6 +339,8 @@ class _Run:
         txn = workload.next_transaction(self._submitted, self._env.now)
         self._submitted += 1
         self._in_flight[txn.txn_id] = txn
+        if self._emit is not None:
+            self._emit(submitted(txn))
 
         def end(result: TransactionResult) -> None:
             self._finish(result)
@@ -367,6 +390,7 @@ class _Run:
                 backoff,
                 config.log_entry_size,
                 self._env,
+                self._emit,
             )
         return txn.execute(
             catalog,
@@ -383,6 +407,8 @@ class _Run:
     def _finish(self, result: TransactionResult) -> None:
         del self._in_flight[result.txn_id]
         self._statistics.record_transaction(result)
+        if self._emit is not None:
+            self._emit(finished(result, self._env.now))
 
     def _progress(self) -> Progress:
         statistics = self._statistics

@@ -126,6 +126,15 @@ class AppendCatalog(Catalog):
         self._storage.extend(LOG_KEY, None, record.size_bytes)  # type: ignore[attr-defined]
         self.state.apply(writes, record)
         self.log.extend(record.size_bytes, applied=True)
+        self._tell(record, self.log.length_bytes - record.size_bytes, landed=True, applied=True)
+
+    def _tell(
+        self, record: IntentionRecord, offset: int, *, landed: bool, applied: bool = False
+    ) -> None:
+        """Tell the witness, if there is one, how a record met the log."""
+        if self.state.witness is not None:
+            length, sealed = self.log.length_bytes, self.log.sealed
+            self.state.witness.met_log(record.txn_id, offset, length, landed, applied, sealed)
 
     def _judge(self, record: IntentionRecord, writes: Mapping[int, int]) -> bool:
         """A record has landed: apply it iff all tables are as its writer saw them. Says whether it was applied."""
@@ -145,6 +154,7 @@ class AppendCatalog(Catalog):
             # A rejected record stays in the log and changes nothing else.
             log.counters.append_logical_conflict += 1
         log.extend(record.size_bytes, applied=is_current)
+        self._tell(record, log.length_bytes - record.size_bytes, landed=True, applied=is_current)
         return is_current
 
     # -- with a built-in store -----------------------------------------------------------------------------------
@@ -182,7 +192,7 @@ class AppendCatalog(Catalog):
         offset = log.length_at_seq[expected_seq]
 
         if log.sealed:
-            elapsed_ms += yield from self._compact(log.compactions)
+            elapsed_ms += yield from self._compact(log.compactions, record)
         if self._asks_for_end:
             drawn_ms = self.draw_read_ms()
             to_effect_ms = drawn_ms * effect_point
@@ -204,6 +214,7 @@ class AppendCatalog(Catalog):
                 break
             # Physical failure: the log had moved on. It said where it ends, so try there at once.
             counters.append_physical_failure += 1
+            self._tell(record, offset, landed=False)
             offset, sealed, compactions = log.length_bytes, log.sealed, log.compactions
             if draw_failure_ms is not None:
                 rest_ms = draw_failure_ms() - to_effect_ms
@@ -215,7 +226,7 @@ class AppendCatalog(Catalog):
                 return make_commit_result(False, elapsed_ms)
             failures_left -= 1
             if sealed:
-                elapsed_ms += yield from self._compact(compactions)
+                elapsed_ms += yield from self._compact(compactions, record)
         if rest_ms > 0.0:
             yield rest_ms
         elapsed_ms += to_effect_ms + rest_ms
@@ -227,7 +238,9 @@ class AppendCatalog(Catalog):
             yield drawn_ms - to_effect_ms
         return make_commit_result(is_applied, elapsed_ms + drawn_ms)
 
-    def _compact(self, seen_compactions: int) -> Generator[float, None, float]:
+    def _compact(
+        self, seen_compactions: int, record: IntentionRecord
+    ) -> Generator[float, None, float]:
         """Race for the compaction; returns how long it took, won or lost."""
         storage, size_bytes = self._storage, self.size_bytes
         assert isinstance(storage, ProfileStorageProvider)
@@ -235,6 +248,8 @@ class AppendCatalog(Catalog):
         to_effect_ms = drawn_ms * self.effect_point
         yield to_effect_ms
         is_mine = self.log.compact(seen_compactions)
+        if self.state.witness is not None:
+            self.state.witness.compacted(record.txn_id, seen_compactions, is_mine)
         # A compaction is a swap of the checkpoint, so it fails like one.
         rest_ms = storage.rest_ms("catalog.cas", size_bytes, drawn_ms, is_mine)
         if rest_ms > 0.0:
@@ -271,10 +286,11 @@ class AppendCatalog(Catalog):
                     self._extend_object(SEAL_BYTES)
             else:
                 log.counters.append_physical_failure += 1
+                self._tell(record, offset, landed=False)
                 offset, sealed, compactions = log.length_bytes, log.sealed, log.compactions
 
         if sealed:
-            elapsed_ms += yield from self._compact_through(compactions)
+            elapsed_ms += yield from self._compact_through(compactions, record)
         if self._asks_for_end:
             asked = yield from call_with_effect(storage.read, (LOG_KEY, self.size_bytes), learn_end)
             elapsed_ms += asked.latency_ms
@@ -290,17 +306,21 @@ class AppendCatalog(Catalog):
                 return CommitResult(False, elapsed_ms)
             failures_left -= 1
             if sealed:
-                elapsed_ms += yield from self._compact_through(compactions)
+                elapsed_ms += yield from self._compact_through(compactions, record)
         discovered = yield from storage.read(LOG_KEY, self.size_bytes)
         return CommitResult(is_applied, elapsed_ms + discovered.latency_ms)
 
-    def _compact_through(self, seen_compactions: int) -> Generator[float, None, float]:
+    def _compact_through(
+        self, seen_compactions: int, record: IntentionRecord
+    ) -> Generator[float, None, float]:
         """The same race as a swap of the checkpoint, whose version counts the compactions."""
 
         def compact(success: bool, _elapsed_ms: float) -> None:
             if success:
                 self.log.compact(seen_compactions)
                 self._extend_object(-SEAL_BYTES)
+            if self.state.witness is not None:
+                self.state.witness.compacted(record.txn_id, seen_compactions, success)
 
         arguments = (CHECKPOINT_KEY, seen_compactions, self.size_bytes)
         swapped = yield from call_with_effect(self._storage.cas, arguments, compact)

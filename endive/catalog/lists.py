@@ -13,6 +13,7 @@ from typing import NamedTuple
 from endive.catalog.append import SEAL_BYTES
 from endive.catalog.state import CatalogState, call_with_effect
 from endive.storage import ProfileStorageProvider, StorageProvider
+from endive.trace import BACKGROUND_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,8 @@ class ManifestLists:
         table_id: int,
         expected_length: int,
         on_done: Callable[[ListAppend], None] = lambda _: None,
+        *,
+        txn_id: int = BACKGROUND_ID,
     ) -> Generator[float, None, ListAppend]:
         """Get one entry into a table's list, however often that takes.
 
@@ -102,7 +105,7 @@ class ManifestLists:
         """
         length, rewrites = expected_length, 0
         while True:
-            answer = yield from self._append(table_id, length)
+            answer = yield from self._append(table_id, length, txn_id)
             length = answer.length
             on_done(ListAppend(length, int(answer.landed), 0, 0))
             if answer.landed:
@@ -116,35 +119,39 @@ class ManifestLists:
             if is_mine:
                 self._rewrite(table_id)
             length = self._lengths[table_id]
+            if self._state.witness is not None:
+                self._state.witness.rewrote_list(txn_id, table_id, length, is_mine)
             on_done(ListAppend(length, 0, 1, 1))
             if is_mine:
                 return ListAppend(length, 0, rewrites, rewrites)
 
-    def _append(self, table_id: int, offset: int) -> Generator[float, None, _Answer]:
+    def _append(self, table_id: int, offset: int, txn_id: int) -> Generator[float, None, _Answer]:
         storage, size_bytes = self._storage, self._entry_size_bytes
         if not (isinstance(storage, ProfileStorageProvider) and storage.is_plain):
-            return (yield from self._append_through(table_id, offset))
+            return (yield from self._append_through(table_id, offset, txn_id))
         drawn_ms = storage.latency_ms("manifest_list.append", size_bytes)
         to_effect_ms = drawn_ms * storage.effect_point
         yield to_effect_ms
         success = storage.extend(_key(table_id), offset, size_bytes)
-        answer = self._effect(table_id, success)
+        answer = self._effect(table_id, offset, success, txn_id)
         rest_ms = storage.rest_ms("manifest_list.append", size_bytes, drawn_ms, success)
         if rest_ms > 0.0:
             yield rest_ms
         return answer
 
-    def _append_through(self, table_id: int, offset: int) -> Generator[float, None, _Answer]:
+    def _append_through(
+        self, table_id: int, offset: int, txn_id: int
+    ) -> Generator[float, None, _Answer]:
         answers: list[_Answer] = []
 
         def take_effect(success: bool, _elapsed_ms: float) -> None:
-            answers.append(self._effect(table_id, success))
+            answers.append(self._effect(table_id, offset, success, txn_id))
 
         arguments = (_key(table_id), offset, self._entry_size_bytes)
         yield from call_with_effect(self._storage.append, arguments, take_effect)
         return answers[-1]
 
-    def _effect(self, table_id: int, success: bool) -> _Answer:
+    def _effect(self, table_id: int, offset: int, success: bool, txn_id: int) -> _Answer:
         """The store has extended its object or refused to."""
         if success:
             self._counters.manifest_append_physical_success += 1
@@ -154,9 +161,10 @@ class ManifestLists:
                 self._extend_object(table_id, SEAL_BYTES)
         else:
             self._counters.manifest_append_physical_failure += 1
-        return _Answer(
-            success, self._lengths[table_id], self._sealed[table_id], self._rewrites[table_id]
-        )
+        length, sealed = self._lengths[table_id], self._sealed[table_id]
+        if self._state.witness is not None:
+            self._state.witness.met_list(txn_id, table_id, offset, length, success, sealed)
+        return _Answer(success, length, sealed, self._rewrites[table_id])
 
     def _rewrite(self, table_id: int) -> None:
         """Put a new list in place of a sealed one; the entry of its writer is in it."""

@@ -15,6 +15,7 @@ from endive.catalog.types import (
     make_snapshot,
 )
 from endive.storage import ProfileStorageProvider, StorageProvider
+from endive.trace import BACKGROUND_ID
 
 POINTER_KEY = "catalog/pointer"
 
@@ -51,13 +52,17 @@ class PointerCatalog(Catalog):
     ) -> bool:
         """Compare and swap at this very instant: the effect of `commit`."""
         state = self.state
-        if self.granularity == "catalog":
-            if state.seq != expected_seq:
-                return False
-        elif not state.is_unchanged_since(expected_seq, self.granularity, writes, intention):
-            return False
-        self.land(writes, intention)
-        return True
+        is_current = (
+            state.seq == expected_seq
+            if self.granularity == "catalog"
+            else state.is_unchanged_since(expected_seq, self.granularity, writes, intention)
+        )
+        if is_current:
+            self.land(writes, intention)
+        elif state.witness is not None:
+            txn_id = BACKGROUND_ID if intention is None else intention.txn_id
+            state.witness.refused(txn_id, expected_seq, state.seq)
+        return is_current
 
     def land(self, writes: Mapping[int, int], intention: IntentionRecord | None) -> None:
         """Apply a commit whatever was seen: what a swap does once it has won."""
@@ -178,6 +183,9 @@ class CASCatalog(PointerCatalog):
         def install(success: bool, _elapsed_ms: float) -> None:
             if success:
                 self.state.apply(writes, intention)
+            elif self.state.witness is not None:
+                txn_id = BACKGROUND_ID if intention is None else intention.txn_id
+                self.state.witness.refused(txn_id, expected_seq, self.state.seq)
 
         arguments = (POINTER_KEY, expected_seq, self._size_bytes)
         result = yield from call_with_effect(self._storage.cas, arguments, install)

@@ -21,12 +21,20 @@ from endive.catalog.types import (
     make_table,
 )
 from endive.storage import OnEffect, StorageProvider
+from endive.trace import BACKGROUND_ID, Witness
 
 
 class CatalogState:
     """The versions of all tables: captured by reads, advanced by exactly one per applied commit (§8.1)."""
 
-    __slots__ = ("_partition_changed_at", "_table_changed_at", "details", "seq", "tables")
+    __slots__ = (
+        "_partition_changed_at",
+        "_table_changed_at",
+        "details",
+        "seq",
+        "tables",
+        "witness",
+    )
 
     def __init__(
         self,
@@ -41,6 +49,8 @@ class CatalogState:
                 f"partitions_per_table has {len(partitions_per_table)} entries for {num_tables} tables"
             )
         zeros = {count: (0,) * count for count in set(partitions_per_table)}
+        self.witness: Witness | None = None
+        """Told of every commit, where a run is traced."""
         self.seq = 0
         self.tables = tuple(
             TableMetadata(table_id, 0, count, zeros[count], manifests_per_table)
@@ -84,6 +94,16 @@ class CatalogState:
         self.tables = tuple(tables)
         if replaces or self.details.group_of:
             self._count(writes, replaces)
+        if self.witness is not None:
+            written = [self.tables[table_id] for table_id in sorted(writes)]
+            self.witness.applied(
+                BACKGROUND_ID if intention is None else intention.txn_id,
+                self.seq,
+                {table.table_id: table.version for table in written},
+                partitions,
+                replaces,
+                tuple(table.manifests for table in written),
+            )
 
     def _count(self, writes: Mapping[int, int], replaces: bool) -> None:
         details = self.details

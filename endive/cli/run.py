@@ -52,6 +52,11 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
         action="store_true",
         help="also write one row per commit attempt, beside the results",
     )
+    parser.add_argument(
+        "--trace",
+        action="store_true",
+        help="also write everything that happened, event by event, beside the results",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object per run, on one line")
     parser.set_defaults(execute=execute)
 
@@ -69,6 +74,7 @@ def execute(arguments: argparse.Namespace) -> int:
         out=arguments.out,
         force=arguments.force,
         records_attempts=arguments.attempts,
+        records_trace=arguments.trace,
     )
     prepare_directory(experiment)
     if len(experiment.seeds) == 1:
@@ -85,6 +91,8 @@ def replay_command(experiment: Experiment, arguments: argparse.Namespace, seed: 
         words += ["--out", str(directory.parent)]
     if arguments.attempts:
         words.append("--attempts")
+    if arguments.trace:
+        words.append("--trace")
     return shlex.join([*words, "--force"])
 
 
@@ -111,6 +119,8 @@ def _run_one(experiment: Experiment, arguments: argparse.Namespace) -> None:
         from endive.cli.render import print_run
 
         print_run(experiment, summary, replay)
+        if "trace_path" in summary:
+            print(f"trace    {summary['trace_path']}")
 
 
 def _run_many(experiment: Experiment, arguments: argparse.Namespace) -> int:

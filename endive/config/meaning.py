@@ -273,18 +273,15 @@ def _check_groups(judged: _Judged) -> None:
 def _check_list_writes(judged: _Judged) -> None:
     """With ML+ a list is written only when it was sealed."""
     seals = judged.value("transaction.manifest_list_seal_threshold")
-    key = "storage.latency.manifest_list.write"
-    if (
-        judged.value("transaction.manifest_list_mode") == "append"
-        and not seals
-        and judged.is_given(key)
-        and judged.sound(key, "transaction.manifest_list_mode")
-    ):
-        judged.add(
-            key,
-            "nothing reads it while transaction.manifest_list_mode is 'append' and no list is ever "
-            "sealed; remove it or set transaction.manifest_list_seal_threshold",
-        )
+    if judged.value("transaction.manifest_list_mode") != "append" or seals:
+        return
+    for key in ("storage.latency.manifest_list.write", "storage.T_MANIFEST_LIST.write"):
+        if judged.is_given(key) and judged.sound(key, "transaction.manifest_list_mode"):
+            judged.add(
+                key,
+                "nothing reads it while transaction.manifest_list_mode is 'append' and no list is "
+                "ever sealed; remove it or set transaction.manifest_list_seal_threshold",
+            )
 
 
 def _check_backoff(judged: _Judged) -> None:

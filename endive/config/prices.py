@@ -16,7 +16,11 @@ def find_cost_table(name: str, file: str) -> CostTable:
     if name in cost_table_names():
         return load_cost_table(name)
     if name.endswith(_SUFFIXES):
-        return load_cost_table_file(Path(file).parent / name)
+        path = Path(file).parent / name
+        if not path.is_file():
+            message = f"there is no file {str(path)!r}; give its path as seen from this file"
+            raise InputError([Problem(message)])
+        return load_cost_table_file(path)
     close = difflib.get_close_matches(name.lower(), cost_table_names(), n=1, cutoff=0.5)
     hint = f"did you mean {close[0]!r}" if close else f"there are {', '.join(cost_table_names())}"
     raise InputError(

@@ -26,6 +26,8 @@ class ResolvedConfig:
     """A valid configuration with every default filled in."""
 
     values: Mapping[str, Any]
+    cost_table: CostTable
+    """What attempts and retries cost, as it was read then: a file of the user's own may have changed since."""
     file: str = "<config>"
 
     @property
@@ -44,11 +46,6 @@ class ResolvedConfig:
     def output_path(self) -> str:
         """Where a run without a label writes its results."""
         return str(self.values["simulation"]["output_path"])
-
-    @property
-    def cost_table(self) -> CostTable:
-        """What attempts and retries cost."""
-        return find_cost_table(self.values["transaction"]["cost_table"], self.file)
 
     @property
     def duration_ms(self) -> float:
@@ -88,10 +85,12 @@ def resolve_config(
     _apply_preset(config)
     inherit_from_transaction(config)
     fill_defaults(config)
-    check_meaning(given, config, findings, _cost_table(config, findings, file))
+    cost_table = _cost_table(config, findings, file)
+    check_meaning(given, config, findings, cost_table)
     findings.raise_if_any()
     complete_classes(config)
-    return ResolvedConfig(normalised(config), file)
+    assert cost_table is not None
+    return ResolvedConfig(normalised(config), cost_table, file)
 
 
 def _settle_catalog_type(config: dict[str, Any], findings: Findings) -> None:

@@ -18,8 +18,18 @@ from endive.cost_model import (
     load_cost_table,
 )
 from endive.storage import StorageProvider
+from endive.trace import (
+    BackedOff,
+    CommitCalled,
+    CommitReturned,
+    Emit,
+    Judged,
+    Restarted,
+    Worked,
+)
 from endive.transaction.attempts import AttemptMeter
 from endive.transaction.clock import Clock, ElapsedClock
+from endive.transaction.events import classified, reading
 from endive.transaction.payer import Payer
 from endive.transaction.pricing import (
     CROSS_TABLE,
@@ -220,7 +230,7 @@ class Transaction(ABC):
                 options=options,
             )
             return (yield from own.counting(steps))
-        table = self.table
+        table, emit = self.table, options.emit
         payer = Payer(self, storage, options, clock)
         meter: AttemptMeter | None = None
         if options.attempts is not None:
@@ -229,12 +239,14 @@ class Transaction(ABC):
         while True:
             # 1. Read the catalog. The snapshot is taken before the work, so the work makes it stale (§8.2).
             self.status = TransactionStatus.EXECUTING
-            start = seen = yield from self._read(catalog, clock)
+            start = seen = yield from self._read(catalog, clock, emit)
             payer.learn_lists(seen)
-            yield from payer.pay(self._metadata_reads(1, options), seen, "start_io_ms")
+            yield from payer.pay(self._metadata_reads(1, options), seen, "start_io_ms", "start")
 
             # 2. Do the work.
             yield self.runtime_ms
+            if emit is not None:
+                emit(Worked(clock.now, self.txn_id, self.runtime_ms))
             if self.work_done_ms < 0.0:
                 self.work_done_ms = clock.now
             else:
@@ -247,7 +259,7 @@ class Transaction(ABC):
             for attempt in range(max_retries + 1):
                 if attempt > 0 or table.refresh_before_first_attempt:
                     # d. Learn the current state (§8.8). e. Compare it with the one last seen.
-                    current = yield from self._read(catalog, clock)
+                    current = yield from self._read(catalog, clock, emit)
                     finding = find(
                         self,
                         start if table.validate_from == "start" else seen,
@@ -261,15 +273,18 @@ class Transaction(ABC):
                     if meter is not None:
                         meter.conflict_class = finding.worst
                         meter.snapshots_behind = finding.snapshots_behind
+                    if emit is not None:
+                        emit(classified(clock.now, self, finding))
                     # f, g. Pay for resolving the conflict; a real one may end it all.
                     again = self._metadata_reads(table.metadata_reads_per_retry, options)
                     width = 1 if table.sequential_validation else None
-                    yield from payer.pay(
-                        both(finding.validation, again), current, "conflict_io_ms", width
-                    )
-                    is_real = self._may_be_real(finding) and conflict_detector.is_real_conflict(
-                        self, current, start
-                    )
+                    dues = both(finding.validation, again)
+                    yield from payer.pay(dues, current, "conflict_io_ms", "validate", width)
+                    is_real = False
+                    if self._may_be_real(finding):
+                        is_real = conflict_detector.is_real_conflict(self, current, start)
+                        if emit is not None and self.can_have_real_conflict():
+                            emit(Judged(clock.now, self.txn_id, self.commit_calls, is_real))
                     if is_real:
                         self.real_conflicts += 1
                     elif finding.worst != CROSS_TABLE:
@@ -278,14 +293,15 @@ class Transaction(ABC):
                         break
                     if is_real and table.merges_real_conflicts:
                         merging = self._merging_dues(finding, current, options, ml_append_mode)
-                        yield from payer.pay(merging, current, "conflict_io_ms")
+                        yield from payer.pay(merging, current, "conflict_io_ms", "merge")
                     seen = current
 
                 # a. Pay for the attempt; a table without overlap still has its valid manifests (§8.12).
                 dues, merged = preparation(self, seen, finding, attempt == 0, ml_append_mode)
                 if table.writes_metadata_every_attempt:
                     dues = both(dues, self._metadata_writes(options))
-                yield from payer.pay(dues, seen, "per_attempt_io_ms")
+                reason = "rebuild" if attempt else "attempt"
+                yield from payer.pay(dues, seen, "per_attempt_io_ms", reason)
 
                 # b. Try to commit against what was seen.
                 writes = {}
@@ -298,18 +314,29 @@ class Transaction(ABC):
                     merged,
                     self._versions_read(seen) if options.serializable else None,
                 )
-                self.commit_calls += 1
                 called_ms = clock.now
+                if emit is not None:
+                    versions = tuple(writes[table_id] for table_id in sorted(writes))
+                    emit(
+                        CommitCalled(called_ms, self.txn_id, self.commit_calls, seen.seq, versions)
+                    )
+                self.commit_calls += 1
                 if attempt == 0:
                     first_call_ms = called_ms
                 if meter is not None:
                     meter.called_ms = called_ms
                 result = yield from catalog.commit(seen.seq, writes, called_ms, intention)
-                self.catalog_commit_ms += clock.now - called_ms
+                commit_ms = clock.now - called_ms
+                self.catalog_commit_ms += commit_ms
+                if emit is not None:
+                    call = self.commit_calls - 1
+                    emit(CommitReturned(clock.now, self.txn_id, call, result.success, commit_ms))
 
                 # c. On success, done. After the last attempt, done too: nothing more is read or paid.
                 if result.success and not table.writes_metadata_every_attempt:
-                    yield from payer.pay(self._metadata_writes(options), seen, "per_attempt_io_ms")
+                    yield from payer.pay(
+                        self._metadata_writes(options), seen, "per_attempt_io_ms", "install"
+                    )
                 if meter is not None:
                     self._note("committed" if result.success else "failed", options)
                 now_ms = clock.now
@@ -324,6 +351,8 @@ class Transaction(ABC):
                     wait_ms = backoff.wait_ms(attempt + 1)
                     yield wait_ms
                     self.backoff_ms += wait_ms
+                    if emit is not None:
+                        emit(BackedOff(clock.now, self.txn_id, attempt + 1, wait_ms))
 
             # The conflict was real: Iceberg gives up, and the application may start all over again.
             if meter is not None:
@@ -331,11 +360,19 @@ class Transaction(ABC):
             if self.extras.restarts == options.max_restarts:
                 return self.finish(TransactionStatus.ABORTED, VALIDATION_REASON, clock.now)
             self.own_extras().restarts += 1
+            if emit is not None:
+                emit(Restarted(clock.now, self.txn_id, self.extras.restarts))
 
-    def _read(self, catalog: Catalog, clock: Clock) -> Generator[float, None, CatalogSnapshot]:
+    def _read(
+        self, catalog: Catalog, clock: Clock, emit: Emit | None
+    ) -> Generator[float, None, CatalogSnapshot]:
         called_ms = clock.now
         snapshot = yield from catalog.read(called_ms)
-        self.catalog_read_ms += clock.now - called_ms
+        read_ms = clock.now - called_ms
+        self.catalog_read_ms += read_ms
+        if emit is not None:
+            tables, seq = snapshot.tables, snapshot.seq
+            emit(reading(self, tables, seq, snapshot.timestamp_ms, called_ms, read_ms))
         return snapshot
 
     def _may_be_real(self, finding: Finding) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from endive.catalog import CatalogSnapshot, ListAppend
-from endive.cost_model import NO_COST, payment_by_table_ms, payment_ms
+from endive.cost_model import NO_COST, ConflictCost, payment_by_table_ms, payment_ms
 from endive.storage import StorageProvider
 from endive.transaction.clock import Clock
+from endive.transaction.events import paid
 from endive.transaction.pricing import Dues, total_of
 from endive.transaction.retry import CommitOptions
 
@@ -35,7 +36,12 @@ class Payer:
         self._list_lengths = dict(enumerate(start.details.list_lengths))
 
     def pay(
-        self, dues: Dues, at_hand: CatalogSnapshot, part: str, width: int | None = None
+        self,
+        dues: Dues,
+        at_hand: CatalogSnapshot,
+        part: str,
+        reason: str,
+        width: int | None = None,
     ) -> Generator[float, None, None]:
         """Do everything that is due; the snapshot at hand tells how large things are."""
         appends: dict[int, int] = {}
@@ -56,6 +62,8 @@ class Payer:
             yield paid_ms
             self._book(part, paid_ms)
             self._txn.count(cost)
+            if self._options.emit is not None:
+                self._options.emit(paid(self._clock.now, self._txn, reason, paid_ms, cost))
         for table, count in appends.items():
             for _ in range(count):
                 yield from self._append(table, part)
@@ -68,14 +76,24 @@ class Payer:
 
         def count(done: ListAppend) -> None:
             nonlocal began_ms
-            self._book(part, self._clock.now - began_ms)
+            spent_ms = self._clock.now - began_ms
+            self._book(part, spent_ms)
             began_ms = self._clock.now
             self._list_lengths[table_id] = done.length
             txn.manifest_list_appends += done.appends
             txn.manifest_list_reads += done.list_reads
             txn.manifest_list_writes += done.list_writes
+            if self._options.emit is not None:
+                cost = ConflictCost(
+                    manifest_list_appends=done.appends,
+                    manifest_list_reads=done.list_reads,
+                    manifest_list_writes=done.list_writes,
+                )
+                self._options.emit(paid(began_ms, txn, "list", spent_ms, cost))
 
-        yield from lists.append_entry(table_id, self._list_lengths[table_id], count)
+        yield from lists.append_entry(
+            table_id, self._list_lengths[table_id], count, txn_id=txn.txn_id
+        )
 
     def _book(self, part: str, spent_ms: float) -> None:
         owner = self._txn.own_extras() if part == "start_io_ms" else self._txn

@@ -10,6 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from endive.catalog.lists import ManifestLists
     from endive.cost_model import Growth
+    from endive.trace import Emit
     from endive.transaction.attempts import Attempt
 
 
@@ -61,11 +62,13 @@ class CommitOptions:
     growth: Growth | None = None
     """How objects grow; None: they keep their sizes."""
     attempts: AttemptSink | None = None
+    emit: Emit | None = None
+    """Takes what happens, event by event, where a run is traced."""
 
     @property
     def is_plain(self) -> bool:
         """Whether this is the specification and nothing else."""
-        return replace(self, conflict_rng=None) == PLAIN
+        return replace(self, conflict_rng=None, emit=None) == PLAIN
 
 
 PLAIN = CommitOptions()

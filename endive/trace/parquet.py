@@ -1,0 +1,323 @@
+"""Traces as Parquet: one row per event, one column per field of any kind, the header in the file's metadata.
+
+A column is null where an event has no such field; `kind` tells. Rows stand in the order of the events.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from endive.errors import InputError, Problem
+from endive.trace.collector import collector_paused
+from endive.trace.events import KINDS, Event, Trace
+from endive.trace.fields import FieldType, WrongValueError, all_fields, decoder, fields_of, shown
+from endive.trace.headers import FileHeader, check_whole, header_document, parse_header
+from endive.utils import whole_file
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+HEADER_KEY = "endive.trace"
+_ROWS_PER_GROUP = 1 << 16
+_NAMES = tuple(KINDS)
+_CODES = {cls: code for code, cls in enumerate(KINDS.values())}
+_EXPECTED = "a trace has the columns that endive run --trace writes"
+
+
+def write_parquet(
+    trace: Trace,
+    path: str | os.PathLike[str],
+    *,
+    metadata: Mapping[str, str] | None = None,
+    excerpt: Iterable[int] | None = None,
+) -> None:
+    """Write a trace; the file appears whole or not at all. `metadata` goes into the file as it is."""
+    import pyarrow.parquet as pq
+
+    document = header_document(trace.header, len(trace.events), excerpt)
+    text = json.dumps(document, allow_nan=False)
+    schema = _schema().with_metadata({HEADER_KEY: text, **(metadata or {})})
+    # Times hardly ever repeat, so a dictionary of them would be built for nothing.
+    repeating = [
+        f"{name}{'.list.element' * field.depth}"
+        for name, field in all_fields().items()
+        if field.base is not float and field.base is not bool
+    ]
+    with (
+        collector_paused(),
+        whole_file(path) as beside,
+        pq.ParquetWriter(
+            beside, schema, use_dictionary=["kind", *repeating], compression="zstd"
+        ) as writer,
+    ):
+        events = iter(trace.events)
+        while chunk := list(islice(events, _ROWS_PER_GROUP)):
+            writer.write_table(_table(chunk, schema))
+
+
+def read_parquet(path: str | os.PathLike[str], *, excerpts: bool = False) -> Trace:
+    """Read a trace; raises InputError with what is wrong with it, row by row."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    name = str(path)
+    events: list[Event] = []
+    try:
+        with collector_paused(), pq.ParquetFile(path) as file:
+            found = _header(file.schema_arrow, name)
+            _check_columns(file.schema_arrow, name)
+            for batch in file.iter_batches(_ROWS_PER_GROUP):
+                events += _events(batch, len(events), name)
+    except pa.ArrowException as error:
+        raise InputError([_unreadable(name, error)]) from None
+    except OSError as error:
+        # Arrow reports damage within a file like a failure of the disk, but without a number.
+        if error.errno is not None:
+            raise
+        raise InputError([_unreadable(name, error)]) from None
+    check_whole(found, len(events), name, excerpts=excerpts)
+    return Trace(found.header, tuple(events))
+
+
+def _unreadable(name: str, error: Exception) -> Problem:
+    reason = (str(error).splitlines() or ["damaged"])[0].rstrip(".")
+    return Problem(f"not a whole Parquet file: {reason}; make it again", file=name)
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    kind = pa.field("kind", pa.dictionary(pa.int8(), pa.string()), nullable=False)
+    return pa.schema([kind, *(pa.field(name, _type(f)) for name, f in all_fields().items())])
+
+
+def _type(field: FieldType) -> pa.DataType:
+    import pyarrow as pa
+
+    scalars = {float: pa.float64(), int: pa.int64(), bool: pa.bool_(), str: pa.string()}
+    found = scalars[field.base]
+    for _ in range(field.depth):
+        found = pa.list_(pa.field("element", found))
+    return found
+
+
+def _table(events: Sequence[Event], schema: pa.Schema) -> pa.Table:
+    """The columns of some events.
+
+    Fields are collected kind by kind, which costs little, and then put in the order of the events.
+    """
+    import pyarrow as pa
+
+    codes = np.fromiter(map(_CODES.__getitem__, map(type, events)), np.int8, len(events))
+    ranks = np.empty(len(events), np.int64)
+    columns: dict[str, list[tuple[int, Sequence[Any]]]] = {}
+    by_kind: list[list[Event]] = [[] for _ in _NAMES]
+    appends = {cls: by_kind[code].append for cls, code in _CODES.items()}
+    for event in events:
+        appends[type(event)](event)
+    for code, own in enumerate(by_kind):
+        if own:
+            ranks[codes == code] = np.arange(len(own))
+            for place, name in enumerate(fields_of(_NAMES[code])):
+                columns.setdefault(name, []).append((code, [event[place] for event in own]))
+    kinds = pa.DictionaryArray.from_arrays(codes, pa.array(_NAMES))
+    arrays = [kinds]
+    for name, field in all_fields().items():
+        arrow_type = _type(field)
+        if name not in columns:
+            arrays.append(pa.nulls(len(events), arrow_type))
+            continue
+        # Where the values of each kind begin once they stand one behind the other; -1: no such field.
+        begins, place = np.full(len(_NAMES), -1), 0
+        for code, values in columns[name]:
+            begins[code] = place
+            place += len(values)
+        together = pa.concat_arrays([pa.array(values, arrow_type) for _, values in columns[name]])
+        begin = begins[codes]
+        arrays.append(together.take(pa.array(begin + ranks, mask=begin < 0)))
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+# -- reading ---------------------------------------------------------------------------------------------------------
+
+
+def _header(schema: pa.Schema, file: str) -> FileHeader:
+    text = (schema.metadata or {}).get(HEADER_KEY.encode())
+    if text is None:
+        message = (
+            f"no trace: the file has no metadata {HEADER_KEY!r}; endive run --trace writes one"
+        )
+        raise InputError([Problem(message, file=file)])
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        message = f"not JSON: {error}; make the file again"
+        raise InputError([Problem(message, HEADER_KEY, file)]) from None
+    return parse_header(document, file, prefix=f"{HEADER_KEY}.")
+
+
+def _check_columns(found: pa.Schema, file: str) -> None:
+    import pyarrow as pa
+
+    expected = {field.name: field.type for field in _schema()}
+    problems = []
+    for name, expected_type in expected.items():
+        places = found.get_all_field_indices(name)
+        if len(places) != 1:
+            how = "is missing" if not places else "stands more than once"
+            problems.append(Problem(f"column {how}; {_EXPECTED}", name, file))
+            continue
+        column_type = found.field(places[0]).type
+        if not _alike(column_type, expected_type):
+            plain = pa.string() if name == "kind" else expected_type
+            message = f"column of type {column_type}; it must be {plain}"
+            problems.append(Problem(message, name, file))
+    for name in found.names:
+        if name not in expected:
+            problems.append(Problem(f"unknown column; {_EXPECTED}", name, file))
+    if problems:
+        raise InputError(problems)
+
+
+def _alike(left: pa.DataType, right: pa.DataType) -> bool:
+    """Whether two types hold the same, however their strings are packed and their elements called."""
+    import pyarrow.types as kinds
+
+    if kinds.is_dictionary(left):
+        left = left.value_type
+    if kinds.is_dictionary(right):
+        right = right.value_type
+    if kinds.is_list(left) and kinds.is_list(right):
+        return _alike(left.value_type, right.value_type)
+    return bool(left == right)
+
+
+def _events(batch: pa.RecordBatch, before: int, file: str) -> Iterator[Event]:
+    """The events of some rows; so many others stand `before` them in the file."""
+    import pyarrow as pa
+
+    kinds, codes = _words(batch.column("kind"))
+    rows_of: dict[str, NDArray[np.int64]] = {}
+    for code, kind in enumerate(kinds):
+        rows = np.flatnonzero(codes == code)
+        if kind not in KINDS:
+            message = f"no event is called {shown(kind)}; there are {', '.join(KINDS)}"
+            raise _wrong_row(file, before + int(rows[0]), "kind", message)
+        rows_of[kind] = rows
+    filled = dict.fromkeys(all_fields(), 0)
+    made: list[Iterator[Event]] = []
+    for kind, rows in rows_of.items():
+        indices = pa.array(rows)
+        columns = []
+        for name, field in fields_of(kind).items():
+            own = _plain(batch.column(name)).take(indices)
+            filled[name] += len(own) - own.null_count
+            if not _is_sound(own, field):
+                raise _first_wrong(own, field, name, before + rows, file)
+            columns.append(_values(own, field))
+        made.append(map(KINDS[kind]._make, zip(*columns, strict=True)))
+    for name, count in filled.items():
+        if len(batch) - batch.column(name).null_count != count:
+            raise _misplaced(batch.column(name), name, rows_of, before, file)
+    return (next(made[code]) for code in codes.tolist())
+
+
+def _plain(array: pa.Array) -> pa.Array:
+    import pyarrow as pa
+
+    return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+
+
+def _words(array: pa.Array) -> tuple[list[Any], NDArray[np.int64]]:
+    """The different strings of a column, nothing among them, and which of them stands where."""
+    packed = _plain(array).dictionary_encode(null_encoding="encode")
+    return packed.dictionary.to_pylist(), packed.indices.to_numpy().astype(np.int64)
+
+
+def _is_sound(array: pa.Array, field: FieldType) -> bool:
+    """Whether a column holds what its field can hold, beyond its type."""
+    import pyarrow.compute as pc
+
+    if array.null_count and not field.optional:
+        return False
+    if (
+        field.length is not None
+        and pc.any(pc.not_equal(pc.list_value_length(array), field.length)).as_py()
+    ):
+        return False
+    for _ in range(field.depth):
+        array = array.flatten()
+        if array.null_count:
+            return False
+    if field.base is float:
+        return pc.all(pc.is_finite(array)).as_py() is not False
+    return not field.choices or set(array.unique().to_pylist()) - {None} <= set(field.choices)
+
+
+def _values(array: pa.Array, field: FieldType) -> list[Any]:
+    """A sound column as Python values, lists as tuples."""
+    flat, shape = array, []
+    for _ in range(field.depth):
+        shape.append((flat.offsets.to_numpy(), flat))
+        flat = flat.values
+    values: list[Any]
+    if field.base is str:
+        # Equal strings are one object, however many events have them.
+        words, codes = _words(flat)
+        values = [words[code] for code in codes.tolist()]
+    else:
+        values = flat.to_numpy(zero_copy_only=False).tolist()
+    for offsets, lists in reversed(shape):
+        together, places = tuple(values), offsets.tolist()
+        values = [together[a:b] for a, b in pairwise(places)]
+        if lists.null_count:
+            for row in np.flatnonzero(lists.is_null().to_numpy(zero_copy_only=False)).tolist():
+                values[row] = None
+    return values
+
+
+def _first_wrong(
+    array: pa.Array, field: FieldType, name: str, rows: NDArray[np.int64], file: str
+) -> InputError:
+    decode = decoder(field)
+    for row, value in zip(rows.tolist(), array.to_pylist(), strict=True):
+        try:
+            decode(value)
+        except WrongValueError as error:
+            return _wrong_row(file, row, name, str(error))
+    raise AssertionError(f"{name} is sound after all")
+
+
+def _misplaced(
+    column: pa.Array,
+    name: str,
+    rows_of: Mapping[str, NDArray[np.int64]],
+    before: int,
+    file: str,
+) -> InputError:
+    given = column.is_valid().to_numpy(zero_copy_only=False)
+    rows_with = {
+        kind: rows[given[rows]] for kind, rows in rows_of.items() if name not in fields_of(kind)
+    }
+    kind, row = min(
+        ((kind, int(rows[0])) for kind, rows in rows_with.items() if len(rows)),
+        key=lambda found: found[1],
+    )
+    value = shown(column[row].as_py())
+    message = f"is {value}, but an event {kind!r} has no such field; make it null"
+    return _wrong_row(file, before + row, name, message)
+
+
+def _wrong_row(file: str, row: int, name: str, message: str) -> InputError:
+    # Rows are counted from 1, like lines.
+    return InputError([Problem(message, f"row {row + 1}: {name}", file)])
