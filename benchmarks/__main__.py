@@ -18,6 +18,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "fast-hour": simulations.fast_append_hour,
     "contention": simulations.contention,
     "large": simulations.large_catalog,
+    "trace": simulations.traced_runs,
     "help": startup.help_text,
     "tiny": startup.tiny_run,
     "parquet": parquet.million_rows,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Callable, Generator
+from dataclasses import replace
 from typing import Any
 
 import simpy
@@ -20,9 +21,10 @@ Outcome = tuple[int, int]
 """How many transactions were launched and how many commits the catalog saw."""
 
 
-def endive_run(config: Config) -> Callable[[], Outcome]:
+def endive_run(config: Config, *, traced: bool = False) -> Callable[[], Outcome]:
     """A run of the shipped engine; reading the configuration is not part of it."""
-    simulation = Simulation(build_simulation_config(resolve_config(config), SEED))
+    built = build_simulation_config(resolve_config(config), SEED)
+    simulation = Simulation(replace(built, records_trace=traced))
 
     def run() -> Outcome:
         statistics: Statistics = simulation.run()

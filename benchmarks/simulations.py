@@ -1,4 +1,4 @@
-"""Speed of the engine: against the naive engine, in units of bare SimPy, and on a large catalog."""
+"""Speed of the engine: against the naive engine, in units of bare SimPy, on a large catalog, and traced."""
 
 from __future__ import annotations
 
@@ -84,6 +84,31 @@ def large_catalog(options: Options) -> list[Row]:
             figures={"large_s": large_s, "small_s": small_s},
         ),
     ]
+
+
+def traced_runs(options: Options) -> list[Row]:
+    """The simulation with every event kept, against the same without; writing a file is not part of it."""
+    rows = []
+    for name, make in (("spec", cases.spec_example), ("contention", cases.contention)):
+        config = make(options.scale)
+        best_s = best_in_turns(
+            {
+                "traced_s": Contender(endive_run(config, traced=True), options.repeat),
+                "untraced_s": Contender(endive_run(config), options.repeat),
+            }
+        )
+        rows.append(
+            Row(
+                "trace",
+                f"CPU of a traced run against an untraced one, {name}",
+                best_s["traced_s"] / best_s["untraced_s"],
+                "×",
+                Target("≤", 2.0),
+                full_size=not options.quick,
+                figures=best_s,
+            )
+        )
+    return rows
 
 
 def _against_both(

@@ -9,7 +9,6 @@ where they are said first, in `endive.transaction`.
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
 
 from endive.catalog import (
     CASCatalog,
@@ -23,6 +22,7 @@ from endive.cost_model import NO_COST, payment_ms
 from endive.storage import ProfileStorageProvider, StorageProvider
 from endive.trace import (
     BackedOff,
+    CatalogRead,
     Classified,
     CommitCalled,
     CommitRefused,
@@ -86,7 +86,13 @@ def execute(
     draw_read_ms, draw_swap_ms = catalog.draw_read_ms, catalog.draw_swap_ms
     draw_failure_ms, effect_point = catalog.draw_failure_ms, catalog.effect_point
     state = catalog.state
-    new: Any = tuple.__new__
+    txn_id = txn.txn_id
+    # A traced transaction on one whole table, the most frequent kind in crowded runs, tells its story inline.
+    table: int | None = None
+    versions: tuple[int, ...]
+    whole = txn.partitions_written is None and txn.tables_read is txn.tables_written
+    if emit is not None and whole and len(txn.tables_written) == 1:
+        (table,) = txn.tables_written
 
     # 1. Read the catalog.
     txn.status = TransactionStatus.EXECUTING
@@ -102,7 +108,11 @@ def execute(
     txn.catalog_read_ms += read_ms
     seen_seq, seen_tables = start_seq, start_tables
     if emit is not None:
-        emit(reading(txn, start_tables, start_seq, start_ms, called_ms, read_ms))
+        if table is None:
+            emit(reading(txn, start_tables, start_seq, start_ms, called_ms, read_ms))
+        else:
+            versions = (start_tables[table].version,)
+            emit((CatalogRead, start_ms, txn_id, called_ms, read_ms, start_seq, versions, None, ()))
 
     # 2. Do the work.
     yield txn.runtime_ms
@@ -134,7 +144,7 @@ def execute(
                 txn.manifest_list_writes += 1
             if emit is not None:
                 reason = "rebuild" if attempt else "attempt"
-                emit(new(IoPaid, (clock.now, txn.txn_id, attempt, reason, paid_ms, attempt_counts)))
+                emit((IoPaid, clock.now, txn_id, attempt, reason, paid_ms, attempt_counts))
         elif tables_to_write:
             cost = txn.get_per_attempt_cost(ml_append_mode).times(tables_to_write)
             paid_ms = payment_ms(storage, cost)
@@ -147,8 +157,11 @@ def execute(
         # b. Try to commit against what was seen.
         called_ms = clock.now
         if emit is not None:
-            versions = tuple([seen_tables[table].version + 1 for table in in_order])
-            emit(new(CommitCalled, (called_ms, txn.txn_id, attempt, seen_seq, versions)))
+            if table is None:
+                versions = tuple([seen_tables[written].version + 1 for written in in_order])
+            else:
+                versions = (seen_tables[table].version + 1,)
+            emit((CommitCalled, called_ms, txn_id, attempt, seen_seq, versions))
         txn.commit_calls += 1
         drawn_ms = draw_swap_ms()
         to_effect_ms = drawn_ms * effect_point
@@ -162,7 +175,7 @@ def execute(
             state.apply(writes, txn.intention(seen_seq, writes, log_entry_size))
         else:
             if emit is not None:
-                emit(new(CommitRefused, (clock.now, txn.txn_id, seen_seq, state.seq)))
+                emit((CommitRefused, clock.now, txn_id, seen_seq, state.seq))
             if draw_failure_ms is not None:
                 rest_ms = max(0.0, draw_failure_ms() - to_effect_ms)
         if rest_ms > 0.0:
@@ -171,7 +184,7 @@ def execute(
         commit_ms = now_ms - called_ms
         txn.catalog_commit_ms += commit_ms
         if emit is not None:
-            emit(new(CommitReturned, (now_ms, txn.txn_id, attempt, success, commit_ms)))
+            emit((CommitReturned, now_ms, txn_id, attempt, success, commit_ms))
 
         # c. On success, done. After the last attempt, done too.
         if success:
@@ -199,7 +212,12 @@ def execute(
         read_ms = now_ms - called_ms
         txn.catalog_read_ms += read_ms
         if emit is not None:
-            emit(reading(txn, current_tables, current_seq, current_ms, called_ms, read_ms))
+            if table is None:
+                emit(reading(txn, current_tables, current_seq, current_ms, called_ms, read_ms))
+            else:
+                versions = (current_tables[table].version,)
+                seen_now = (current_seq, versions, None, ())
+                emit((CatalogRead, current_ms, txn_id, called_ms, read_ms, *seen_now))
 
         # e, f. Without overlap, just try again.
         tables_to_write = 0
@@ -218,8 +236,12 @@ def execute(
                     tables_to_write += 1
                     break
         if emit is not None:
-            behind = (current_seq - seen_seq, current_replaced - seen_replaced)
-            emit(_classified(now_ms, txn, attempt + 1, seen_tables, current_tables, behind))
+            commits, replaced = current_seq - seen_seq, current_replaced - seen_replaced
+            if table is None:
+                found = _classes(txn, seen_tables, current_tables)
+            else:
+                found = _OVERLAP if is_same_table else _CROSS_TABLE
+            emit((Classified, now_ms, txn_id, attempt + 1, found, commits, replaced))
             seen_replaced = current_replaced
         if tables_to_write:
             # g. With overlap, pay for resolving the conflict; a real one may end it all.
@@ -249,21 +271,13 @@ def execute(
     return txn.finish(TransactionStatus.ABORTED, MAX_RETRIES_REASON, now_ms)
 
 
-def _classified(
-    now_ms: float,
+def _classes(
     txn: Transaction,
-    attempt: int,
     seen_tables: tuple[TableMetadata, ...],
     current_tables: tuple[TableMetadata, ...],
-    behind: tuple[int, int],
-) -> Classified:
-    """The event of what was found; only a traced run asks for it."""
+) -> tuple[str, ...]:
+    """The class of each written table; only a traced run asks for it."""
     partitions, classes = txn.partitions_written, []
-    if partitions is None and len(txn.tables_written) == 1:
-        (table_id,) = txn.tables_written
-        found = _CROSS_TABLE if seen_tables[table_id] is current_tables[table_id] else _OVERLAP
-        fields = (now_ms, txn.txn_id, attempt, found, *behind)
-        return tuple.__new__(Classified, fields)
     for table_id in sorted(txn.tables_written):
         seen, current = seen_tables[table_id], current_tables[table_id]
         if seen is current:
@@ -275,4 +289,4 @@ def _classified(
             classes.append("overlap")
         else:
             classes.append("disjoint_partitions")
-    return Classified(now_ms, txn.txn_id, attempt, tuple(classes), *behind)
+    return tuple(classes)

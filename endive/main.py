@@ -14,7 +14,7 @@ import sys
 from collections.abc import Sequence
 
 from endive import __version__
-from endive.cli import check, cost_tables, doctor, invariants, providers, run, trace
+from endive.cli import check, cost_tables, doctor, invariants, mutants, providers, run, trace
 from endive.errors import EndiveError
 
 FAILED = 1
@@ -61,7 +61,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"endive {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in (run, trace, check, invariants, providers, cost_tables, doctor):
+    for verb in (run, trace, check, invariants, mutants, providers, cost_tables, doctor):
         verb.add_parser(verbs)
     return parser
 

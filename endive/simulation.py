@@ -21,7 +21,7 @@ from endive.catalog import Catalog, IntentionRecord
 from endive.catalog.state import CatalogState
 from endive.results import RowLog, TransactionLog
 from endive.storage import StorageProvider
-from endive.trace import Emit, Event, Witness
+from endive.trace import Emit, Event, Witness, as_events
 from endive.transaction import (
     PLAIN,
     VALIDATION_REASON,
@@ -135,8 +135,8 @@ class Statistics:
 
     def __post_init__(self) -> None:
         self.attempts: AttemptLog | None = None
-        self.events: list[Event] | None = None
-        """What happened, where a run was traced."""
+        self._emitted: list[Any] | None = None
+        self._events: list[Event] | None = None
         self._log = RowLog()
         self.transactions = self._finished = TransactionLog(self._log)
 
@@ -178,6 +178,17 @@ class Statistics:
         self.false_conflicts += result.false_conflicts
         self.real_conflicts += result.real_conflicts
         self._log.append(result)
+
+    def keep_trace(self, emitted: list[Any] | None) -> None:
+        """Keep what was emitted; it becomes events when somebody asks for them."""
+        self._emitted = emitted
+
+    @property
+    def events(self) -> list[Event] | None:
+        """What happened, event by event, where the run was traced."""
+        if self._events is None and self._emitted is not None:
+            self._events, self._emitted = as_events(self._emitted), None
+        return self._events
 
     @property
     def log(self) -> RowLog:
@@ -254,7 +265,7 @@ class _Run:
             options if self._attempts is None else replace(options, attempts=self._attempts)
         )
         self._config = config
-        self._events: list[Event] | None = [] if config.records_trace else None
+        self._events: list[Any] | None = [] if config.records_trace else None
         self._emit: Emit | None = None
         # At one instant arrivals come first, in the order of their processes, then steps in order of id.
         processes = sum(load.processes for load in self._loads)
@@ -305,7 +316,7 @@ class _Run:
                 self._emit(finished(result, duration_ms))
         statistics.seq = self._catalog.seq
         statistics.attempts = self._attempts
-        statistics.events = self._events
+        statistics.keep_trace(self._events)
         for source in (self._catalog, self._options.manifest_lists):
             for name, count in getattr(source, "counters", {}).items():
                 setattr(statistics, name, count)

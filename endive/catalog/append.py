@@ -136,8 +136,8 @@ class AppendCatalog(Catalog):
             length, sealed = self.log.length_bytes, self.log.sealed
             self.state.witness.met_log(record.txn_id, offset, length, landed, applied, sealed)
 
-    def _judge(self, record: IntentionRecord, writes: Mapping[int, int]) -> bool:
-        """A record has landed: apply it iff all tables are as its writer saw them. Says whether it was applied."""
+    def _judge(self, record: IntentionRecord, writes: Mapping[int, int], offset: int) -> bool:
+        """A record has landed where its writer expected the end: apply it iff all tables are as its writer saw them. Says whether it was applied."""
         log, tables = self.log, self.state.tables
         is_current = all(
             tables[table_id].version == new_version - 1 for table_id, new_version in writes.items()
@@ -154,7 +154,7 @@ class AppendCatalog(Catalog):
             # A rejected record stays in the log and changes nothing else.
             log.counters.append_logical_conflict += 1
         log.extend(record.size_bytes, applied=is_current)
-        self._tell(record, log.length_bytes - record.size_bytes, landed=True, applied=is_current)
+        self._tell(record, offset, landed=True, applied=is_current)
         return is_current
 
     # -- with a built-in store -----------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class AppendCatalog(Catalog):
             rest_ms = drawn_ms - to_effect_ms
             if offset == log.length_bytes and not log.sealed:
                 storage.extend(LOG_KEY, None, record.size_bytes)
-                is_applied = self._judge(record, writes)
+                is_applied = self._judge(record, writes, offset)
                 break
             # Physical failure: the log had moved on. It said where it ends, so try there at once.
             counters.append_physical_failure += 1
@@ -281,7 +281,7 @@ class AppendCatalog(Catalog):
         def take_effect(success: bool, _elapsed_ms: float) -> None:
             nonlocal offset, sealed, compactions, is_applied
             if success:
-                is_applied = self._judge(record, writes)
+                is_applied = self._judge(record, writes, offset)
                 if log.sealed:
                     self._extend_object(SEAL_BYTES)
             else:

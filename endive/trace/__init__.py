@@ -26,6 +26,7 @@ from endive.trace.events import (
     Submitted,
     Trace,
     Worked,
+    as_events,
 )
 from endive.trace.files import read_trace, write_ndjson, write_parquet, write_trace
 from endive.trace.witness import Witness
@@ -57,6 +58,7 @@ __all__ = [
     "Trace",
     "Witness",
     "Worked",
+    "as_events",
     "read_trace",
     "write_ndjson",
     "write_parquet",

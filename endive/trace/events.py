@@ -10,7 +10,7 @@ Versions and partitions are given for the tables that a transaction *writes*, in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 Ints = tuple[int, ...]
@@ -283,7 +283,16 @@ KINDS: Mapping[str, type[Any]] = {
 """What each event is called in files."""
 
 Emit = Callable[[Any], None]
-"""Whoever takes events; the `append` of a list will do."""
+"""Whoever takes events; the `append` of a list will do.
+
+Where every nanosecond counts, a plain tuple of the event's class and its fields stands in for the event; `as_events` makes it one.
+"""
+
+
+def as_events(emitted: Iterable[Any]) -> list[Event]:
+    """Events from what was emitted, in the same order."""
+    new: Any = tuple.__new__
+    return [new(event[0], event[1:]) if type(event) is tuple else event for event in emitted]
 
 
 class Header(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from endive.catalog import TableMetadata
 from endive.cost_model import ConflictCost
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from endive.transaction.base import Transaction
     from endive.transaction.pricing import Finding
 
-# Makes a named tuple from its fields at half the price.
-_new: Any = tuple.__new__
 _NONE: tuple[int, ...] = ()
 _OUTCOMES = {TransactionStatus.COMMITTED: "committed", TransactionStatus.ABORTED: "aborted"}
 
@@ -46,14 +44,6 @@ def reading(
 ) -> CatalogRead:
     """A catalog read is over: what this transaction saw of its own tables."""
     written, partitions, read_only = txn.tables_written, txn.partitions_written, _NONE
-    if partitions is None and len(written) == 1 and txn.tables_read is written:
-        # By far the most frequent case in crowded runs.
-        (table_id,) = written
-        versions: tuple[int, ...] = (tables[table_id].version,)
-        return _new(  # type: ignore[no-any-return]
-            CatalogRead,
-            (captured_ms, txn.txn_id, called_ms, read_ms, seq, versions, None, _NONE),
-        )
     if txn.tables_read is not written:
         read_only = tuple(
             [tables[table_id].version for table_id in sorted(txn.tables_read - written)]
@@ -73,18 +63,9 @@ def reading(
                 for table_id in in_order
             ]
         )
-    fields = (
-        captured_ms,
-        txn.txn_id,
-        called_ms,
-        read_ms,
-        seq,
-        versions,
-        seen_partitions,
-        read_only,
+    return CatalogRead(
+        captured_ms, txn.txn_id, called_ms, read_ms, seq, versions, seen_partitions, read_only
     )
-    event: CatalogRead = _new(CatalogRead, fields)
-    return event
 
 
 def classified(now_ms: float, txn: Transaction, finding: Finding) -> Classified:

@@ -1,0 +1,1 @@
+"""Mutants: named faults that the checks must notice, and harmless changes that they must not."""

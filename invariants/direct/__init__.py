@@ -1,0 +1,1 @@
+"""Catalogs driven step by step, without simulator, trace or judge: what is found here depends on none of them."""

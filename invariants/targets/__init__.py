@@ -1,0 +1,1 @@
+"""Catalogs to hold the direct properties against: `pytest invariants/ --target invariants.targets.<name>`."""

@@ -1,0 +1,140 @@
+"""`endive check` and `endive invariants`: verdicts as tables, as JSON and as exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from unit.judge_traces import spoiled, trace_of
+
+from endive.cli.invariants import cover, find_gaps, marks_in
+from endive.judge.registry import INVARIANTS
+from endive.main import main
+from endive.trace import CatalogRead, CommitApplied, Trace
+from endive.trace.files import write_ndjson, write_parquet
+
+
+def write(trace: Trace, path: Path) -> str:
+    """A trace as a file; returns its name."""
+    (write_parquet if path.suffix == ".parquet" else write_ndjson)(trace, path)
+    return str(path)
+
+
+def test_sound_traces_of_either_format_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [write(trace_of("swap"), tmp_path / name) for name in ("a.parquet", "b.ndjson")]
+
+    code = main(["check", *files])
+
+    out = capsys.readouterr().out
+    assert code == 0
+    assert "lists-exact" in out
+    assert " fail " not in out
+
+
+def test_violation_is_told_and_is_exit_code_1(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = spoiled(
+        trace_of("swap"), CommitApplied, lambda e: e._replace(seq_after=e.seq_after + 1)
+    )
+    file = write(trace, tmp_path / "spoiled.parquet")
+
+    code = main(["check", file, "--json"])
+
+    document = json.loads(capsys.readouterr().out)
+    verdicts = {verdict["id"]: verdict for verdict in document["traces"][0]["verdicts"]}
+    assert code == document["exit_code"] == 1
+    assert verdicts["seq-adds-one"]["outcome"] == "fail"
+    assert "§8.1" in verdicts["seq-adds-one"]["violations"][0]
+    assert main(["check", file]) == 1
+    assert "seq-adds-one" in capsys.readouterr().out
+
+
+def test_check_that_breaks_is_exit_code_3(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # A cost table that prices nothing the run did makes the rule about prices helpless.
+    trace = trace_of("swap")
+    table = {**trace.header.cost_table, "operations": {"other": {}}}
+    header = trace.header._replace(cost_table=table)
+
+    code = main(["check", write(trace._replace(header=header), tmp_path / "t.ndjson")])
+
+    assert code == 3
+    assert "KeyError" in capsys.readouterr().out
+
+
+def test_all_files_that_are_no_traces_are_named_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sound = write(trace_of("swap"), tmp_path / "a.parquet")
+
+    code = main(["check", sound, str(tmp_path / "gone.parquet"), str(tmp_path / "b.txt")])
+
+    captured = capsys.readouterr()
+    assert code == 2
+    assert captured.out == ""
+    assert "gone.parquet" in captured.err
+    assert "b.txt" in captured.err
+
+
+def test_invariants_are_listed_with_their_sentences(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["invariants", "--json"]) == 0
+
+    listed = {entry["id"]: entry for entry in json.loads(capsys.readouterr().out)}
+    assert set(listed) == {invariant.id for invariant in INVARIANTS}
+    assert listed["lists-exact"]["clause"] == "8.3"
+    assert main(["invariants"]) == 0
+    assert "lists-exact" in capsys.readouterr().out
+
+
+def test_marks_of_property_tests_are_found() -> None:
+    source = (
+        "import pytest\n"
+        "pytestmark = pytest.mark.invariant('a', 'b')\n"
+        "@pytest.mark.invariant('c')\ndef test(): ...\n"
+    )
+
+    assert marks_in(source) == {"a", "b", "c"}
+
+
+def test_matrix_tells_what_is_missing(tmp_path: Path) -> None:
+    tests = tmp_path / "invariants"
+    tests.mkdir()
+    names = ", ".join(repr(each.id) for each in INVARIANTS if each.id != "lists-exact")
+    (tests / "test_most.py").write_text(f"pytestmark = pytest.mark.invariant({names})\n")
+    mutants = {each.id: ("some-fault",) for each in INVARIANTS if each.id != "seq-adds-one"}
+
+    coverage = cover(INVARIANTS, tests, tmp_path / "scenarios", mutants)
+
+    assert find_gaps(coverage) == [
+        "seq-adds-one (§8.1) has no mutant to kill",
+        "lists-exact (§8.3) has no property test",
+    ]
+    without_8_7 = [each for each in coverage if each.invariant.clause != "8.7"]
+    assert "§8.7 has no invariant that always holds" in find_gaps(without_8_7)
+
+
+def test_scenarios_that_name_an_invariant_stand_behind_it(tmp_path: Path) -> None:
+    scenarios = tmp_path / "scenarios"
+    scenarios.mkdir()
+    (scenarios / "io_convoy.yaml").write_text("invariants: [lists-exact, some-convoy]\n")
+
+    coverage = cover(INVARIANTS, tmp_path, scenarios, {})
+
+    told = {each.invariant.id for each in coverage if each.scenarios == ("io_convoy",)}
+    assert told == {"lists-exact", "some-convoy"}
+
+
+def test_spoiled_read_is_told_with_its_transaction(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read = [event for event in trace_of("swap").events if isinstance(event, CatalogRead)][-1]
+    trace = spoiled(trace_of("swap"), CatalogRead, lambda e: e._replace(seq=e.seq + 1))
+
+    main(["check", write(trace, tmp_path / "t.parquet"), "--json"])
+
+    assert f"T{read.txn_id} captured a snapshot" in capsys.readouterr().out
