@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import pkgutil
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -13,9 +15,10 @@ import tomli_w
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import endive
 from endive.config import build_simulation_config, resolve_config
 from endive.experiment import trace_header
-from endive.judge.engine import judge
+from endive.judge.engine import judge, judge_api, judge_pair
 from endive.judge.model import Kind, Outcome, Verdict
 from endive.judge.registry import by_id
 from endive.simulation import Simulation
@@ -73,6 +76,27 @@ def hold(config: Config, seed: int, *ids: str) -> Counter[str]:
     bad = [verdict for verdict in wanted if verdict.outcome in BAD]
     expect(not bad, config, seed, "\n".join(stories(verdict) for verdict in bad))
     return Counter({verdict.invariant.id: verdict.exercised for verdict in wanted})
+
+
+def hold_pair(config: Config, seed: int, first: Trace, second: Trace, *ids: str) -> None:
+    """The invariants hold for a pair of runs of this configuration."""
+    wanted = [v for v in judge_pair(first, second) if v.invariant.id in ids]
+    assert len(wanted) == len(ids), f"not all of {ids} are judged on pairs"
+    bad = [verdict for verdict in wanted if verdict.outcome in BAD]
+    expect(not bad, config, seed, "\n".join(stories(verdict) for verdict in bad))
+
+
+def hold_api(*ids: str) -> None:
+    """The invariants hold for the interfaces of all modules that a run is made of."""
+    rooms = ("catalog", "transaction", "storage", "workload", "conflict_detector", "simulation")
+    modules = {
+        info.name: importlib.import_module(info.name)
+        for info in pkgutil.walk_packages(endive.__path__, "endive.")
+        if info.name.split(".")[1] in rooms
+    }
+    wanted = {v.invariant.id: v for v in judge_api(modules)}
+    for name in ids:
+        assert wanted[name].outcome is Outcome.PASS, stories(wanted[name])
 
 
 def hold_over(

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from endive.config import build_simulation_config, resolve_config
 from endive.simulation import Simulation
 from endive.trace import Submitted
-from invariants.holding import expect, traced
+from invariants.holding import expect, hold_api, hold_pair, traced
 from invariants.profiles import examples
 from invariants.strategies import Config, configs, seeds
 
@@ -28,13 +28,18 @@ pytestmark = pytest.mark.invariant(
 @settings(max_examples=examples(40), suppress_health_check=list(HealthCheck))
 @given(config=configs(), seed=seeds)
 def test_the_same_seed_gives_the_same_run_event_by_event(config: Config, seed: int) -> None:
-    first = traced(config, seed).events
+    first = traced(config, seed)
     # Whoever draws from the generators of the process would see them changed.
     random.seed(1)
     np.random.seed(1)
-    again = traced(config, seed).events
-    differing = next((pair for pair in zip(first, again, strict=False) if pair[0] != pair[1]), None)
-    expect(first == again, config, seed, f"the second run went another way at {differing}")
+    again = traced(config, seed)
+    hold_pair(config, seed, first, again, "same-seed-same-run", "streams-independent")
+    # And without asking the judge.
+    expect(first.events == again.events, config, seed, "the second run went another way")
+
+
+def test_no_module_draws_from_a_generator_without_a_seed() -> None:
+    hold_api("no-unseeded-randomness")
 
 
 def test_the_generators_of_the_process_are_never_touched() -> None:

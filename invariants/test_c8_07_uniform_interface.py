@@ -21,7 +21,7 @@ from endive.catalog import (
 )
 from endive.config import build_simulation_config, resolve_config
 from endive.simulation import Simulation
-from invariants.holding import expect
+from invariants.holding import expect, hold_api
 from invariants.profiles import examples
 from invariants.strategies import Config, configs, seeds
 
@@ -55,6 +55,10 @@ class OnlyTwoCalls(Catalog):
 @pytest.mark.parametrize("call", ["read", "commit"])
 def test_each_call_has_the_signature_of_the_interface(kind: type[Any], call: str) -> None:
     assert inspect.signature(getattr(kind, call)) == inspect.signature(getattr(Catalog, call))
+
+
+def test_transactions_call_nothing_else() -> None:
+    hold_api("uniform-interface")
 
 
 @settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))

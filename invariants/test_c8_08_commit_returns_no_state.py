@@ -9,7 +9,7 @@ import pytest
 from endive.catalog import CommitResult
 from invariants.direct.adapter import finish
 from invariants.direct.own import KINDS
-from invariants.holding import hold_over
+from invariants.holding import hold_api, hold_over
 from invariants.strategies import configs
 
 pytestmark = pytest.mark.invariant("commit-returns-no-state", "failure-then-read")
@@ -28,6 +28,10 @@ def test_a_commit_answers_with_success_and_latency_and_nothing_else(name: str, w
         "latency_ms": "float",
     }
     assert type(result.latency_ms) is float
+
+
+def test_the_interface_has_no_place_for_state_in_the_answer() -> None:
+    hold_api("commit-returns-no-state")
 
 
 def test_who_lost_reads_before_trying_again() -> None:
