@@ -124,6 +124,7 @@ def execute(
     # 3. Commit, as often as allowed.
     tables_written, partitions_written = txn.tables_written, txn.partitions_written
     tables_to_write = len(tables_written)
+    is_free: bool | None = None
     read_list, write_list, _, write_file, append_list = storage.manifest_samplers
     put_list = append_list if ml_append_mode else write_list
     assert read_list is not None
@@ -245,7 +246,12 @@ def execute(
             seen_replaced = current_replaced
         if tables_to_write:
             # g. With overlap, pay for resolving the conflict; a real one may end it all.
-            cost = txn.get_conflict_cost(current_seq - seen_seq, ml_append_mode)
+            if is_free is None:
+                # What never costs anything need not be priced at every retry.
+                is_free = txn.prices.validate["overlap"].is_free  # type: ignore[attr-defined]
+            cost = NO_COST
+            if not is_free:
+                cost = txn.get_conflict_cost(current_seq - seen_seq, ml_append_mode)
             if cost is not NO_COST:
                 paid_ms = payment_ms(storage, cost)
                 yield paid_ms
