@@ -69,10 +69,10 @@ def priced_operations(draw: Draw, table: str) -> Config:
 
 
 def _retries(draw: Draw, transaction: Config, *, on_grid: bool) -> None:
-    if draw(st.integers(0, 3)) == 0:
+    if draw(st.integers(0, 2)) == 0:
         budgets_ms = (16, 4, 50) if on_grid else (400, 100, 3_000)
         transaction["retry_timeout_ms"] = draw(st.sampled_from(budgets_ms))
-    if draw(st.integers(0, 3)) == 0:
+    if draw(st.integers(0, 2)) == 0:
         transaction["on_validation_exception"] = "restart"
         if draw(st.booleans()):
             transaction["max_restarts"] = draw(st.sampled_from((1, 2)))
@@ -170,7 +170,9 @@ def _growth(draw: Draw, config: Config) -> None:
 @st.composite
 def load_class(draw: Draw, index: int, config: Config, gap_ms: float, *, on_grid: bool) -> Config:
     """One class of a workload, of any kind, with any of its own settings."""
-    kind = draw(st.sampled_from(KINDS if index else ("open", "closed", "periodic")))
+    # Somebody must submit; after that, every other class is background, which no other strategy has.
+    kinds = ("background", *KINDS) if index else ("open", "closed", "periodic")
+    kind = draw(st.sampled_from(kinds))
     table = config["transaction"].get("cost_table", "spec-2.0")
     partitions = config["catalog"].get("partitions")
     found: Config = {"name": f"class {index}", "kind": kind}
@@ -189,8 +191,8 @@ def load_class(draw: Draw, index: int, config: Config, gap_ms: float, *, on_grid
         found["interval_ms"] = gap_ms * draw(st.sampled_from((4, 8)))
         if draw(st.booleans()):
             found["offset_ms"] = draw(st.sampled_from((0, 1, gap_ms)))
-    if draw(st.integers(0, 3)) == 0:
-        found["end_ms"] = gap_ms * draw(st.sampled_from((20, 5, 1)))
+    if draw(st.integers(0, 4)) == 0:
+        found["end_ms"] = gap_ms * draw(st.sampled_from((20, 8, 2)))
     if kind == "background":
         if draw(st.booleans()):
             found["replaces_data"] = draw(st.booleans())
@@ -209,7 +211,7 @@ def load_class(draw: Draw, index: int, config: Config, gap_ms: float, *, on_grid
 def _loads(draw: Draw, config: Config, *, on_grid: bool) -> None:
     transaction = config["transaction"]
     gap_ms = 8.0 if on_grid else 40.0
-    count = draw(st.sampled_from((2, 1, 3)))
+    count = draw(st.sampled_from((2, 3, 2, 1)))
     config["workload"] = {
         "class": [
             draw(load_class(index, config, gap_ms, on_grid=on_grid)) for index in range(count)
@@ -256,7 +258,7 @@ def with_options(draw: Draw, base: st.SearchStrategy[Config], *, on_grid: bool) 
     if kind_of(config) == "append" and (on_grid or draw(st.booleans())):
         latency = config["storage"].setdefault("latency", {}).setdefault("catalog", {})
         latency["compaction"] = draw(latency_table(on_grid=on_grid))
-    if draw(st.integers(0, 2)) == 0:
+    if draw(st.sampled_from((True, False))):
         _loads(draw, config, on_grid=on_grid)
     return config
 

@@ -159,6 +159,10 @@ def behaviours(draw: Draw, provider: str, catalog: Config, *, on_grid: bool) -> 
     )
     maybe("operation_types", weights)
     maybe("retry_backoff", retry_backoffs(on_grid=on_grid))
+    if draw(st.integers(0, 4)) == 0:
+        # Merges of many manifests, after one lost race already: what is drawn in bulk.
+        transaction["operation_types"] = {"merge_append": 1}
+        transaction["manifests_per_concurrent_commit"] = 30
     return transaction
 
 

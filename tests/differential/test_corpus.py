@@ -30,6 +30,7 @@ GRID_SHARES = {
     "physical failures": 0.05,
     "overlap of partitions": 0.1,
     "retries without overlap": 0.1,
+    "payments of many operations": 0.03,
     "overlap of several tables": 0.04,
     "backoff": 0.05,
     "overlap with effects at the start": 0.03,
@@ -73,6 +74,12 @@ def facts_of(
         "overlap of partitions": bool(overlaps) and "partitions" in catalog,
         "retries without overlap": any(row["n_retries"] and not paid_again(row) for row in rows),
         "overlap of several tables": bool(overlaps) and tables_written > 1,
+        # With a single retry all of it was one payment; from two dozen on, operations are drawn in bulk.
+        "payments of many operations": any(
+            max(row["manifest_file_reads"], row["historical_ml_reads"]) >= 24
+            for row in rows
+            if row["n_retries"] == 1
+        ),
         "backoff": any(row["backoff_ms"] for row in rows),
         "overlap with effects at the start": bool(overlaps) and effect_point == 0,
         "overlap with effects at the end": bool(overlaps) and effect_point == 1,
