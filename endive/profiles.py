@@ -15,6 +15,9 @@ from typing import Any
 from endive.latency import LognormalLatency, NormalDriven, SizeBasedLatency
 from endive.resources import package_dir
 
+FITTED: tuple[str, ...] = ("s3-2025", "s3x-2025")
+"""The fitted profiles that ship: of the stores whose measurements can be reproduced (docs/CALIBRATION.md)."""
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -92,6 +95,11 @@ def load_profile(path: Path) -> ProviderProfile:
 
 
 def load_profiles() -> dict[str, ProviderProfile]:
-    """All shipped profiles by name, in the order of the specification's table."""
+    """The specification's profiles by name, in the order of its table."""
     order = ("s3", "s3x", "azure", "azurex", "gcp", "instant")
     return {name: load_profile(package_dir("providers") / f"{name}.toml") for name in order}
+
+
+def load_fitted_profiles() -> dict[str, ProviderProfile]:
+    """Profiles fitted to measurements, by name; they stand beside the specification's and replace none."""
+    return {name: load_profile(package_dir("providers") / f"{name}.toml") for name in FITTED}

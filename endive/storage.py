@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,11 +49,11 @@ __all__ = [
 OnEffect = Callable[[bool, float], None]
 """Called at the effect point with (success, milliseconds since the call)."""
 
-# Which latency of the profile an operation takes by default. None: no such distribution unless configured.
-PROFILE_LATENCY: Mapping[str, str | None] = {
+# Which latency of the profile an operation takes by default, if the profile has it.
+PROFILE_LATENCY: Mapping[str, str] = {
     "catalog.read": "cas",
     "catalog.cas": "cas",
-    "catalog.cas_failure": None,
+    "catalog.cas_failure": "cas_failure",
     "catalog.compaction": "cas",
     "catalog.append": "append",
     "catalog.append_failure": "append_failure",
@@ -66,13 +66,6 @@ PROFILE_LATENCY: Mapping[str, str | None] = {
     "table_metadata.read": "put",
     "table_metadata.write": "put",
 }
-MANIFEST_OPERATIONS = (
-    "manifest_list.read",
-    "manifest_list.write",
-    "manifest_file.read",
-    "manifest_file.write",
-    "manifest_list.append",
-)
 CHECKPOINT_KEY = "catalog/checkpoint"
 """The object that a compaction of the catalog's log replaces."""
 
@@ -116,6 +109,17 @@ class ObjectSizes:
     manifest_list: int = 16_384
     manifest_file: int = 65_536
     table_metadata: int = 16_384
+
+
+class ManifestSamplers(NamedTuple):
+    """What draws the latencies of manifests of the usual size."""
+
+    read_list: OperationSampler
+    write_list: OperationSampler
+    read_file: OperationSampler
+    write_file: OperationSampler
+    append_list: OperationSampler | None
+    """None where the store knows no append."""
 
 
 class StorageProvider(ABC):
@@ -227,7 +231,7 @@ class ProfileStorageProvider(StorageProvider):
         floor_ms = self._min_latency_ms
         found: dict[str, LatencyDistribution] = {}
         for operation, source in (*PROFILE_LATENCY.items(), *_ANY_ARTIFACT.items()):
-            if source is not None and source in profile.latency:
+            if source in profile.latency:
                 found[operation] = profile.latency[source].build(floor_ms)
         for operation, distribution in replaced.items():
             if isinstance(distribution, (NormalDriven, FixedLatency)):
@@ -240,11 +244,15 @@ class ProfileStorageProvider(StorageProvider):
     def _find_samplers(self) -> None:
         # Per operation and size: found once, used a million times.
         self._samplers: dict[tuple[str, int], OperationSampler] = {}
-        self.manifest_samplers = tuple(
-            self.sampler(operation, getattr(self.sizes, operation.partition(".")[0]))
-            if operation in self._distributions
-            else None
-            for operation in MANIFEST_OPERATIONS
+        lists, files = self.sizes.manifest_list, self.sizes.manifest_file
+        self.manifest_samplers = ManifestSamplers(
+            self.sampler("manifest_list.read", lists),
+            self.sampler("manifest_list.write", lists),
+            self.sampler("manifest_file.read", files),
+            self.sampler("manifest_file.write", files),
+            self.sampler("manifest_list.append", lists)
+            if "manifest_list.append" in self._distributions
+            else None,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -261,8 +269,8 @@ class ProfileStorageProvider(StorageProvider):
         if found is None:
             distribution = self.distribution(operation, size_bytes)
             if operation in self._transferring:
-                transfer_ms = self._transfer_ms(size_bytes)
-                distribution = ShiftedLatency(distribution, transfer_ms)  # type: ignore[arg-type]
+                assert isinstance(distribution, NormalDriven)
+                distribution = ShiftedLatency(distribution, self._transfer_ms(size_bytes))
             found = OperationSampler(distribution, self._normals, self._rng)
             if len(self._samplers) >= _SAMPLERS_KEPT:
                 self._samplers.clear()

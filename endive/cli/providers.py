@@ -16,6 +16,7 @@ examples:
   endive providers
   endive providers s3
   endive providers s3x --json
+  endive providers s3-2025
 """
 
 
@@ -36,9 +37,10 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def execute(arguments: argparse.Namespace) -> int:
     """Show all profiles, or one of them."""
-    from endive.profiles import load_profiles
+    from endive.profiles import load_fitted_profiles, load_profiles
 
-    profiles = load_profiles()
+    specified, fitted = load_profiles(), load_fitted_profiles()
+    profiles = specified | fitted
     name: str | None = arguments.name
     if name is not None and name not in profiles:
         raise _unknown(name, list(profiles))
@@ -50,7 +52,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from endive.cli.render_providers import print_profile, print_profiles
 
     if name is None:
-        print_profiles(profiles)
+        print_profiles(specified, fitted)
     else:
         print_profile(profiles[name])
     return 0

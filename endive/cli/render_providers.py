@@ -13,7 +13,12 @@ from endive.cli.words import NOTHING, percent
 from endive.profiles import Figure, ProviderProfile
 
 _UNITS = {"median": " ms", "base": " ms", "per_mib": " ms/MiB"}
-_LATENCY_ROWS = {"cas": "CAS", "append": "append", "append_failure": "failed append"}
+_LATENCY_ROWS = {
+    "cas": "CAS",
+    "cas_failure": "failed CAS",
+    "append": "append",
+    "append_failure": "failed append",
+}
 _SHARE_ROWS = {
     "cas": "CAS",
     "append": "append",
@@ -22,9 +27,42 @@ _SHARE_ROWS = {
 }
 
 
-def print_profiles(profiles: Mapping[str, ProviderProfile]) -> None:
-    """All profiles side by side, then the sources."""
+def print_profiles(
+    specified: Mapping[str, ProviderProfile], fitted: Mapping[str, ProviderProfile]
+) -> None:
+    """The specification's profiles side by side, then the fitted ones, then the sources."""
     console = Console(highlight=False)
+    console.print(_side_by_side(specified))
+    if fitted:
+        console.print("[bold]Fitted to measurements[/bold]")
+        console.print(_side_by_side(fitted))
+    console.print("Times in ms. * assumed: no document or measurement gives this figure.")
+    console.print(_unfitted(specified, fitted))
+    stores = [*specified.values(), *fitted.values()]
+    console.print("[bold]Sources[/bold]")
+    for source, names in _sources(stores).items():
+        stores_named = "all" if len(names) == len(stores) else ", ".join(names)
+        console.print(f"  {source} ({stores_named})", soft_wrap=True)
+    console.print("\nendive providers NAME shows each figure with its source.")
+
+
+def _unfitted(
+    specified: Mapping[str, ProviderProfile], fitted: Mapping[str, ProviderProfile]
+) -> str:
+    """Which measured stores nothing fits, and how far off their tails are, in lines of less than 80 letters."""
+    lines = ["\nNothing fits these stores, so they have no fitted profile (endive calibrate):"]
+    for name, store in specified.items():
+        described = any(other.startswith(f"{name}-") for other in fitted)
+        if described or "measured_p99_over_p50" not in store.fit:
+            continue
+        measured, model = store.fit["measured_p99_over_p50"], store.fit["model_p99_over_p50"]
+        lines.append(
+            f"  {name:<8}p99/p50 of CAS, 16 clients: measured {measured:.0f}, profile {model:.1f}"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _side_by_side(profiles: Mapping[str, ProviderProfile]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
     for name in profiles:
@@ -40,6 +78,8 @@ def print_profiles(profiles: Mapping[str, ProviderProfile]) -> None:
     row("floor", (_short(store.min_latency_ms) for store in stores))
     row("effect point", (_short(store.effect_point) for store in stores))
     for operation, heading in _LATENCY_ROWS.items():
+        if not any(operation in store.latency for store in stores):
+            continue
         row(f"{heading}, median", (_cell(store, operation, "median") for store in stores))
         row("  sigma", (_cell(store, operation, "sigma") for store in stores))
     row("PUT, base", (_cell(store, "put", "base") for store in stores))
@@ -50,13 +90,7 @@ def print_profiles(profiles: Mapping[str, ProviderProfile]) -> None:
     for operation, heading in _SHARE_ROWS.items():
         shares = (floor_shares(store).get(operation) for store in stores)
         row(f"  {heading}", (percent(share) for share in shares))
-    console.print(table)
-    console.print("Times in ms. * assumed: no document or measurement gives this figure.\n")
-    console.print("[bold]Sources[/bold]")
-    for source, names in _sources(stores).items():
-        stores_named = "all" if len(names) == len(stores) else ", ".join(names)
-        console.print(f"  {source} ({stores_named})", soft_wrap=True)
-    console.print("\nendive providers NAME shows each figure with its source.")
+    return table
 
 
 def print_profile(profile: ProviderProfile) -> None:
