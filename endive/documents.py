@@ -1,7 +1,7 @@
 """YAML with line numbers: values as plain Python, and where each of them stands.
 
-Only what a cost table needs is taken: mappings, sequences and scalars. Aliases are refused, so that
-every figure stands where it is read, and so is a key that stands twice.
+Only what cost tables and scenarios need is taken: mappings, sequences and scalars. Aliases are
+refused, so that every figure stands where it is read, and so is a key that stands twice.
 """
 
 from __future__ import annotations
@@ -25,15 +25,18 @@ class Document:
     file: str
     value: Any
     lines: dict[KeyPath, int]
+    columns: dict[KeyPath, int]
+    tells_columns: bool = False
+    """Whether problems name the column, too."""
 
     def problem(self, path: KeyPath, message: str) -> Problem:
         """A problem of the value at `path`, or of what should hold it if it is not there."""
-        line = 1
+        line, column = 1, 1
         for length in range(len(path), 0, -1):
             if path[:length] in self.lines:
-                line = self.lines[path[:length]]
+                line, column = self.lines[path[:length]], self.columns[path[:length]]
                 break
-        return Problem(message, dotted(path), self.file, line)
+        return Problem(message, dotted(path), self.file, line, column if self.tells_columns else 0)
 
 
 def dotted(path: KeyPath) -> str:
@@ -44,7 +47,7 @@ def dotted(path: KeyPath) -> str:
     return text
 
 
-def read_document(text: str, file: str) -> Document:
+def read_document(text: str, file: str, *, tells_columns: bool = False) -> Document:
     """Parse a YAML text; raises `InputError` with all that is wrong with its form."""
     # Slow to import, and not needed to simulate with a table that has been read.
     from ruamel.yaml import YAML
@@ -55,24 +58,28 @@ def read_document(text: str, file: str) -> Document:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = mark.line + 1 if mark is not None else 1
+        column = mark.column + 1 if mark is not None and tells_columns else 0
         what = error.problem or error.context or "not YAML"
         raise InputError(
-            [Problem(f"not YAML: {what}; mend the syntax", file=file, line=line)]
+            [Problem(f"not YAML: {what}; mend the syntax", file=file, line=line, column=column)]
         ) from None
     except (YAMLError, RecursionError) as error:
         nested = isinstance(error, RecursionError)
         what = "nested too deeply" if nested else " ".join(str(error).split())
         raise InputError([Problem(f"not YAML: {what}", file=file)]) from None
-    reader = _Reader(file)
-    document = Document(file, None if root is None else reader.value(root, ()), reader.lines)
+    reader = _Reader(file, tells_columns)
+    value = None if root is None else reader.value(root, ())
+    document = Document(file, value, reader.lines, reader.columns, tells_columns)
     if reader.problems:
         raise InputError(reader.problems)
     return document
 
 
 class _Reader:
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, tells_columns: bool) -> None:
         self.lines: dict[KeyPath, int] = {}
+        self.columns: dict[KeyPath, int] = {}
+        self._tells_columns = tells_columns
         self.problems: list[Problem] = []
         self._file = file
         self._seen: set[int] = set()
@@ -81,10 +88,17 @@ class _Reader:
         # An alias is the very node that its anchor named. Visiting none twice also bounds the work.
         if node.id != "scalar" or node.anchor is not None:
             if id(node) in self._seen:
-                self._complain(path, node, "an alias; write the value out")
+                # The node stands at its anchor; the alias stands at the key, or in the list, that has it.
+                here = path if path in self.lines else path[:-1]
+                self.problems.append(
+                    Document(
+                        self._file, None, self.lines, self.columns, self._tells_columns
+                    ).problem(here, "an alias; write the value out")
+                )
                 return None
             self._seen.add(id(node))
         self.lines.setdefault(path, node.start_mark.line + 1)
+        self.columns.setdefault(path, node.start_mark.column + 1)
         if node.id == "mapping":
             return self._mapping(node, path)
         if node.id == "sequence":
@@ -104,12 +118,14 @@ class _Reader:
                 self._complain(here, key_node, f"stands twice, first in line {first}; keep one")
                 continue
             self.lines[here] = key_node.start_mark.line + 1
+            self.columns[here] = key_node.start_mark.column + 1
             values[name] = self.value(value_node, here)
         return values
 
     def _complain(self, path: KeyPath, node: Any, message: str) -> None:
-        line = node.start_mark.line + 1
-        self.problems.append(Problem(message, dotted(path), self._file, line))
+        mark = node.start_mark
+        column = mark.column + 1 if self._tells_columns else 0
+        self.problems.append(Problem(message, dotted(path), self._file, mark.line + 1, column))
 
 
 def _scalar(tag: str, text: str) -> Any:

@@ -26,9 +26,12 @@ class Problem:
     key: str = ""
     file: str = ""
     line: int = 0
+    column: int = 0
 
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.file and self.line else self.file
+        if self.file and self.line and self.column:
+            place += f":{self.column}"
         return ": ".join(part for part in (place, self.key, self.message) if part)
 
 

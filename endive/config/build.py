@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from endive.catalog import AppendCatalog, CASCatalog, Catalog, InstantCatalog
+from endive.catalog import AppendCatalog, CASCatalog, InstantCatalog, PointerCatalog
 from endive.catalog.lists import ManifestLists
 from endive.config.distributions import build_distribution
 from endive.config.loads import build_loads, build_workload
@@ -19,7 +19,7 @@ from endive.conflict_detector import (
     PartitionOverlapConflictDetector,
     ProbabilisticConflictDetector,
 )
-from endive.cost_model import ConflictCost, Growth, payment_ms
+from endive.cost_model import ConflictCost, Growth, payment
 from endive.errors import InputError, Problem
 from endive.simulation import SimulationConfig
 from endive.storage import ObjectSizes, ProfileStorageProvider, create_provider
@@ -107,7 +107,7 @@ def _catalog(
     storage: ProfileStorageProvider,
     partitions_per_table: tuple[int, ...],
     seed: int,
-) -> Catalog:
+) -> PointerCatalog | AppendCatalog:
     catalog = values["catalog"]
     # None where objects keep their sizes.
     growth = values["storage"].get("growth", {}).get("catalog_per_table")
@@ -160,7 +160,7 @@ def _detector(transaction: Table, rng: np.random.RandomState) -> ConflictDetecto
 def _options(
     values: Table,
     storage: ProfileStorageProvider,
-    built: Catalog,
+    built: PointerCatalog | AppendCatalog,
     conflict_rng: np.random.RandomState,
 ) -> CommitOptions:
     catalog, transaction = values["catalog"], values["transaction"]
@@ -169,11 +169,11 @@ def _options(
         rewriting = ConflictCost(manifest_list_reads=1, manifest_list_writes=1)
         lists = ManifestLists(
             storage,
-            built.state,  # type: ignore[attr-defined]
+            built.state,
             catalog["num_tables"],
             entry_size=transaction["manifest_list_entry_size"],
             seal_threshold=transaction["manifest_list_seal_threshold"],
-            rewrite_ms=partial(payment_ms, storage, rewriting),
+            rewrite=partial(payment, storage, rewriting),
         )
     restarts = transaction["on_validation_exception"] == "restart"
     return CommitOptions(

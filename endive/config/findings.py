@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from endive.config.toml_lines import KeyPath, key_lines, line_of
@@ -76,21 +75,6 @@ def dotted(path: KeyPath) -> str:
         else:
             text += f".{part}" if text else part
     return text
-
-
-def shown(value: object) -> str:
-    """A value as the file spells it, short enough for a message."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, Mapping):
-        return "a table"
-    if isinstance(value, (list, tuple)):
-        return "an array"
-    if isinstance(value, int) and value.bit_length() > 256:
-        return "a number of astronomical size"
-    # Dates and times are written without quotes; their repr would be Python's.
-    text = repr(value) if isinstance(value, (str, int, float)) else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _one_holds_other(one: KeyPath, other: KeyPath) -> bool:

@@ -13,10 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from endive.config.findings import Findings, dotted, shown
+from endive.config.findings import Findings, dotted
 from endive.config.schema import condition_of, value_at
+from endive.config.script_checks import SCRIPT
 from endive.config.toml_lines import KeyPath
 from endive.cost_model import CostTable, cost_table_names, load_cost_table
+from endive.schema_words import shown
 
 _CLASSES: KeyPath = ("workload", "class")
 # What a class takes from [transaction] where it does not say otherwise.
@@ -54,7 +56,8 @@ def complete_classes(config: dict[str, Any]) -> None:
     for load in classes:
         if load["kind"] == "periodic":
             load.setdefault("offset_ms", load["interval_ms"])
-    for name in (*_INHERITED, "inter_arrival") if classes else ():
+    is_told_elsewhere = classes or value_at(config, SCRIPT)
+    for name in (*_INHERITED, "inter_arrival") if is_told_elsewhere else ():
         config["transaction"].pop(name, None)
 
 
@@ -66,7 +69,7 @@ def check_loads(
 ) -> None:
     """Record everything that is wrong with the classes, and with what no class takes from `[transaction]`."""
     loads = [_Load(index, given, config, findings) for index in range(len(_classes(given)))]
-    if loads:
+    if loads or value_at(given, SCRIPT):
         _check_unused(loads, given, config, findings)
     _check_names(loads)
     for load in loads:
@@ -126,7 +129,9 @@ def _check_unused(
         findings.add(
             ("transaction", "inter_arrival"),
             "nothing reads it beside [[workload.class]]; "
-            "remove it, and give inter_arrival to the classes that are open or background",
+            "remove it, and give inter_arrival to the classes that are open or background"
+            if loads
+            else "nothing reads it beside [[workload.script]]; remove it",
         )
     for name in _INHERITED:
         path = ("transaction", name)
@@ -138,7 +143,9 @@ def _check_unused(
         if name in transaction:
             findings.add(
                 path,
-                "nothing reads it: no class of [[workload.class]] takes it from here; remove it",
+                "nothing reads it: no class of [[workload.class]] takes it from here; remove it"
+                if loads
+                else "nothing reads it: every line of [[workload.script]] says what it does; remove it",
             )
         else:
             # A default that nobody takes cannot be at odds with anything.

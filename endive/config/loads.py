@@ -15,6 +15,9 @@ from endive.workload import (
     Load,
     OpenLoad,
     PeriodicLoad,
+    ScriptedLoad,
+    ScriptedWorkload,
+    ScriptLine,
     UniformPartitionSelector,
     UniformTableSelector,
     Workload,
@@ -29,8 +32,8 @@ Table = Mapping[str, Any]
 def build_loads(
     values: Table, partitions_per_table: tuple[int, ...], seed: int, cost_table: CostTable | None
 ) -> tuple[Load, ...]:
-    """The loads of `[[workload.class]]`, in the order of the file; none where there are no classes."""
-    return tuple(
+    """The loads of `[[workload.class]]`, in the order of the file, and the script after them; none where there is neither."""
+    classes = tuple(
         _load(
             settings,
             _workload(
@@ -38,6 +41,37 @@ def build_loads(
             ),
         )
         for index, settings in enumerate(values.get("workload", {}).get("class", ()))
+    )
+    lines = values.get("workload", {}).get("script", ())
+    if not lines:
+        return classes
+    catalog, transaction = values["catalog"], values["transaction"]
+    config = WorkloadConfig(
+        inter_arrival=FixedLatency(0.0),
+        runtime=FixedLatency(0.0),
+        num_tables=catalog["num_tables"],
+        partitions_per_table=partitions_per_table,
+        cost_table=cost_table,
+        num_groups=catalog["num_groups"],
+        manifests_per_concurrent_commit=transaction["manifests_per_concurrent_commit"],
+    )
+    script = ScriptedWorkload(config, seed, [_script_line(line) for line in lines])
+    return (*classes, ScriptedLoad(script))
+
+
+def _script_line(line: Table) -> ScriptLine:
+    partitions = line.get("partitions")
+    return ScriptLine(
+        at_ms=line["at_ms"],
+        operation=line["operation"],
+        tables_written=tuple(line["tables"]),
+        name=line["name"],
+        tables_read=tuple(line["tables_read"]),
+        partitions=None if partitions is None else tuple(map(tuple, partitions)),
+        runtime_ms=line.get("runtime_ms", 0.0),
+        replaces_data=line.get("replaces_data", False),
+        times=line["times"],
+        every_ms=line.get("every_ms", 0.0),
     )
 
 

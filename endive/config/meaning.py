@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from endive.config.findings import Findings, dotted, shown
+from endive.config.findings import Findings, dotted
 from endive.config.load_checks import check_loads
 from endive.config.profiles import PROVIDER_PROFILES
 from endive.config.schema import condition_of, node_at, nodes_for, value_at
+from endive.config.script_checks import check_script
 from endive.config.toml_lines import KeyPath
 from endive.cost_model import CostTable, cost_table_names, load_cost_table
+from endive.schema_words import shown
 
 # Below this probability, waiting for an item to be drawn is waiting for ever.
 _RAREST_DRAW = 1e-6
@@ -56,6 +58,7 @@ def check_meaning(
     """Record every contradiction; without a cost table nothing is known about prices."""
     judged = _Judged(given, config, findings)
     check_loads(given, config, findings, cost_table)
+    check_script(given, config, findings, cost_table)
     _check_unread(judged)
     for path, node in nodes_for(given):
         if "distribution" in node.get("properties", {}) and value_at(config, path) is not None:

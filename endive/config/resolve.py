@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from endive.config.aliases import settle_old_names
-from endive.config.findings import Findings, shown
+from endive.config.findings import Findings
 from endive.config.load_checks import complete_classes, inherit_from_transaction
 from endive.config.meaning import check_meaning
 from endive.config.prices import find_cost_table
@@ -19,6 +19,7 @@ from endive.config.schema import fill_defaults, normalised
 from endive.config.validate import check_numbers, check_schema
 from endive.cost_model import CostTable
 from endive.errors import InputError, Problem
+from endive.schema_words import shown
 
 
 @dataclass(frozen=True, slots=True)

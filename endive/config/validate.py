@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from endive.config.findings import Findings, dotted, shown
+from endive.config.findings import Findings, dotted
 from endive.config.schema import load_schema, node_at, schema_keys
 from endive.config.toml_lines import KeyPath
+from endive.schema_words import in_words, shown
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
-
-_KINDS = {
-    "number": "a number",
-    "integer": "a whole number",
-    "string": "a string",
-    "boolean": "true or false",
-    "object": "a table",
-    "array": "an array",
-}
 
 
 def check_numbers(value: Any, findings: Findings, path: KeyPath = ()) -> None:
@@ -58,7 +50,7 @@ def check_schema(config: Mapping[str, Any], findings: Findings) -> None:
                 if name not in error.instance and missing not in meant:
                     findings.add(missing, _missing(missing))
         elif findings.is_sound(path):
-            findings.add(path, _WORDS[error.validator](error, path))
+            findings.add(path, in_words(error))
 
 
 _STAGES = {"required": 1, "oneOf": 2}
@@ -97,60 +89,3 @@ def _missing(path: KeyPath) -> str:
 
 def _spelled(value: object) -> str:
     return f'"{value}"' if isinstance(value, str) else shown(value)
-
-
-def _wrong_type(error: ValidationError, _path: KeyPath) -> str:
-    wanted = _KINDS[error.validator_value]
-    value = error.instance
-    fix = f"give {wanted}"
-    if isinstance(value, str) and error.validator_value in ("number", "integer"):
-        fix = "remove the quotes" if _is_number(value) else fix
-    return f"{shown(value)} is not {wanted}; {fix}"
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False
-
-
-def _not_a_choice(error: ValidationError, _path: KeyPath) -> str:
-    choices = error.validator_value
-    message = f"{shown(error.instance)} is not one of {', '.join(choices)}"
-    close = difflib.get_close_matches(str(error.instance).lower(), choices, n=1)
-    return f"{message}; did you mean '{close[0]}'?" if close else message
-
-
-def _bound(words: str) -> Callable[[ValidationError, KeyPath], str]:
-    def say(error: ValidationError, _path: KeyPath) -> str:
-        return f"must be {words} {error.validator_value}, not {shown(error.instance)}"
-
-    return say
-
-
-def _pattern(error: ValidationError, path: KeyPath) -> str:
-    return f"{node_at(path)['x-pattern']}, not {shown(error.instance)}"
-
-
-def _exactly_one(error: ValidationError, _path: KeyPath) -> str:
-    names = [choice["required"][0] for choice in error.validator_value]
-    given = [name for name in names if name in error.instance]
-    found = f"{' and '.join(given)} are both given" if given else "none is given"
-    return f"give exactly one of {', '.join(names)}; {found}"
-
-
-_WORDS: Mapping[str, Callable[[ValidationError, KeyPath], str]] = {
-    "type": _wrong_type,
-    "enum": _not_a_choice,
-    "minimum": _bound("at least"),
-    "maximum": _bound("at most"),
-    "exclusiveMinimum": _bound("above"),
-    "minLength": lambda _error, _path: "must not be empty",
-    "maxLength": lambda error, _path: (
-        f"must have at most {error.validator_value} characters, not {len(error.instance)}"
-    ),
-    "minItems": lambda _error, _path: "must not be empty",
-    "pattern": _pattern,
-    "oneOf": _exactly_one,
-}

@@ -5,8 +5,10 @@ from endive.cost_model.payment import (
     NO_COST,
     ConflictCost,
     Growth,
-    payment_by_table_ms,
+    payment,
+    payment_by_table,
     payment_ms,
+    total_of_uses_ms,
 )
 from endive.cost_model.table import (
     CLASSES,
@@ -38,6 +40,8 @@ __all__ = [
     "load_cost_table_file",
     "parse_cost_table",
     "parse_expression",
-    "payment_by_table_ms",
+    "payment",
+    "payment_by_table",
     "payment_ms",
+    "total_of_uses_ms",
 ]

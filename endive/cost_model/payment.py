@@ -11,6 +11,7 @@ from typing import Any
 
 from endive.sampling import OperationSampler
 from endive.storage import ObjectSizes, ProfileStorageProvider, StorageProvider, total_ms
+from endive.trace import Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,48 +58,80 @@ _FIELDS = tuple(field.name for field in fields(ConflictCost))
 NO_COST = ConflictCost()
 
 
-def payment_ms(storage: StorageProvider, cost: ConflictCost, width: int | None = None) -> float:
+def payment(storage: StorageProvider, cost: ConflictCost, width: int | None = None) -> list[Use]:
     """Draw how long it takes to do all of `cost`: kind after kind, each kind in batches.
 
     A batch is `width` operations at a time, by default as many as the store's `max_parallel`.
     """
     if width is None:
         width = storage.max_parallel
-    if not storage.is_plain:
-        return _payment_through(storage, cost, width)
-    read_list, write_list, read_file, write_file, append_list = storage.manifest_samplers  # type: ignore[attr-defined]
-    paid_ms = 0.0
+    sizes = storage.sizes
+    if not isinstance(storage, ProfileStorageProvider) or not storage.is_plain:
+        return payment_by_table(storage, [(cost, sizes)], width)
+    read_list, write_list, read_file, write_file, append_list = storage.manifest_samplers
+    uses: list[Use] = []
     if count := cost.metadata_reads:
-        paid_ms += _metadata(storage, "read").batch_ms(count, width)
+        took_ms = _metadata(storage, "read").batch_ms(count, width)
+        uses.append(
+            ("table_metadata", "read", count, sizes.table_metadata, -(-count // width), took_ms)
+        )
     if count := cost.manifest_list_reads:
-        paid_ms += read_list.draw_ms() if count == 1 else read_list.batch_ms(count, width)
+        took_ms = read_list.draw_ms() if count == 1 else read_list.batch_ms(count, width)
+        uses.append(
+            ("manifest_list", "read", count, sizes.manifest_list, -(-count // width), took_ms)
+        )
     if count := cost.historical_ml_reads:
-        paid_ms += read_list.batch_ms(count, width)
+        took_ms = read_list.batch_ms(count, width)
+        uses.append(
+            ("manifest_list", "read", count, sizes.manifest_list, -(-count // width), took_ms)
+        )
     if count := cost.manifest_file_reads:
-        paid_ms += read_file.batch_ms(count, width)
+        took_ms = read_file.batch_ms(count, width)
+        uses.append(
+            ("manifest_file", "read", count, sizes.manifest_file, -(-count // width), took_ms)
+        )
     if count := cost.manifest_file_writes:
-        paid_ms += write_file.draw_ms() if count == 1 else write_file.batch_ms(count, width)
+        took_ms = write_file.draw_ms() if count == 1 else write_file.batch_ms(count, width)
+        uses.append(
+            ("manifest_file", "write", count, sizes.manifest_file, -(-count // width), took_ms)
+        )
     if count := cost.manifest_list_appends:
         if append_list is None:
             # Let the store say that it cannot.
             storage.tail_append("manifest_list", 0)
-        paid_ms += append_list.draw_ms() if count == 1 else append_list.batch_ms(count, width)
+        assert append_list is not None
+        took_ms = append_list.draw_ms() if count == 1 else append_list.batch_ms(count, width)
+        uses.append(
+            ("manifest_list", "append", count, sizes.manifest_list, -(-count // width), took_ms)
+        )
     if count := cost.manifest_list_writes:
-        paid_ms += write_list.draw_ms() if count == 1 else write_list.batch_ms(count, width)
+        took_ms = write_list.draw_ms() if count == 1 else write_list.batch_ms(count, width)
+        uses.append(
+            ("manifest_list", "write", count, sizes.manifest_list, -(-count // width), took_ms)
+        )
     if count := cost.metadata_writes:
-        paid_ms += _metadata(storage, "write").batch_ms(count, width)
-    return paid_ms
+        took_ms = _metadata(storage, "write").batch_ms(count, width)
+        uses.append(
+            ("table_metadata", "write", count, sizes.table_metadata, -(-count // width), took_ms)
+        )
+    return uses
 
 
-def _metadata(storage: StorageProvider, operation: str) -> OperationSampler:
-    size_bytes = storage.sizes.table_metadata
-    found: OperationSampler = storage.sampler(f"table_metadata.{operation}", size_bytes)  # type: ignore[attr-defined]
-    return found
+def payment_ms(storage: StorageProvider, cost: ConflictCost, width: int | None = None) -> float:
+    """Draw how long it takes in all to do all of `cost`."""
+    return total_of_uses_ms(payment(storage, cost, width))
 
 
-def _payment_through(storage: StorageProvider, cost: ConflictCost, width: int) -> float:
-    """The same payment through the store's own generators, for stores that are not the built-in one."""
-    return sum(_kind_ms(storage, kind, cost, storage.sizes, width) for kind in _KINDS)
+def total_of_uses_ms(uses: Sequence[Use]) -> float:
+    """How long it takes to do one after the other."""
+    total_ms = 0.0
+    for use in uses:
+        total_ms += use[-1]
+    return total_ms
+
+
+def _metadata(storage: ProfileStorageProvider, operation: str) -> OperationSampler:
+    return storage.sampler(f"table_metadata.{operation}", storage.sizes.table_metadata)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +150,23 @@ class Growth:
         )
 
 
-def payment_by_table_ms(
+def payment_by_table(
     storage: StorageProvider,
     costs: Sequence[tuple[ConflictCost, ObjectSizes]],
     width: int | None = None,
-) -> float:
+) -> list[Use]:
     """The same for tables whose objects differ in size: kind after kind, and within each kind table after table."""
     if width is None:
         width = storage.max_parallel
-    paid_ms = 0.0
+    uses: list[Use] = []
     for kind in _KINDS:
+        name, artifact, action = kind
         for cost, sizes in costs:
-            paid_ms += _kind_ms(storage, kind, cost, sizes, width)
-    return paid_ms
+            if count := getattr(cost, name):
+                size_bytes: int = getattr(sizes, artifact)
+                took_ms = _kind_ms(storage, artifact, action, count, size_bytes, width)
+                uses.append((artifact, action, count, size_bytes, -(-count // width), took_ms))
+    return uses
 
 
 # What a cost counts, in the order in which it is paid, and the operation behind it.
@@ -147,17 +184,13 @@ _KINDS = (
 
 def _kind_ms(
     storage: StorageProvider,
-    kind: tuple[str, str, str],
-    cost: ConflictCost,
-    sizes: ObjectSizes,
+    artifact: str,
+    operation: str,
+    count: int,
+    size_bytes: int,
     width: int,
 ) -> float:
     """Draw how long all operations of one kind take, batch after batch."""
-    name, artifact, operation = kind
-    count: int = getattr(cost, name)
-    if not count:
-        return 0.0
-    size_bytes: int = getattr(sizes, artifact)
     if isinstance(storage, ProfileStorageProvider) and storage.is_plain:
         return storage.sampler(f"{artifact}.{operation}", size_bytes).batch_ms(count, width)
 

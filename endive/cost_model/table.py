@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from endive.cost_model.check import check_table
-from endive.cost_model.document import read_document
+from endive.documents import read_document
 from endive.cost_model.expression import Expression, parse_expression
 from endive.cost_model.payment import NO_COST, ConflictCost
 from endive.errors import InputError, Problem

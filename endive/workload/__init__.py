@@ -2,6 +2,7 @@
 
 from endive.workload.arrivals import start_loads
 from endive.workload.loads import BackgroundLoad, ClosedLoad, Load, OpenLoad, PeriodicLoad
+from endive.workload.script import ScriptedLoad, ScriptedWorkload, ScriptLine
 from endive.workload.selectors import (
     PartitionSelector,
     TableSelector,
@@ -19,6 +20,9 @@ __all__ = [
     "OpenLoad",
     "PartitionSelector",
     "PeriodicLoad",
+    "ScriptLine",
+    "ScriptedLoad",
+    "ScriptedWorkload",
     "TableSelector",
     "Touched",
     "UniformPartitionSelector",

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Protocol
 
 from endive.workload.loads import BackgroundLoad, ClosedLoad, Load
-from endive.workload.workload import Workload
+from endive.workload.script import LANDED, ScriptedLoad
+from endive.workload.workload import Touched, Workload
 
 # Nobody submits so often at one instant, unless thinking and working take no time at all.
 _MAX_ROUNDS_AT_ONCE = 100_000
@@ -30,14 +31,18 @@ class Runner(Protocol):
     def submit(self, workload: Workload, on_end: Callable[[], None] | None = None) -> None:
         """Launch the next transaction of a workload now; `on_end` is called when it has ended."""
 
-    def land(self, load: BackgroundLoad) -> None:
-        """Apply the next commit of a background load now."""
+    def land(self, touched: Touched, replaces_data: bool) -> None:
+        """Apply a commit from elsewhere now."""
 
 
 def start_loads(loads: Iterable[Load], runner: Runner) -> None:
     """Start all processes of all loads."""
     process = 0
     for load in loads:
+        if isinstance(load, ScriptedLoad):
+            runner.arrive(_as_written(load, runner), process)
+            process += 1
+            continue
         # The clients of a class share its stream: a wait is drawn when it begins, whoever's it is.
         next_wait_ms = load.waits()
         for _ in range(load.processes):
@@ -45,13 +50,26 @@ def start_loads(loads: Iterable[Load], runner: Runner) -> None:
                 _Client(load, next_wait_ms, process, runner).think()
             else:
                 act = (
-                    partial(runner.land, load)
+                    partial(_land, load, runner)
                     if isinstance(load, BackgroundLoad)
                     else partial(runner.submit, load.workload)
                 )
                 steps = _again_and_again(next_wait_ms, act, runner, load.end_ms)
                 runner.arrive(steps, process)
             process += 1
+
+
+def _land(load: BackgroundLoad, runner: Runner) -> None:
+    runner.land(load.workload.next_touched(), load.replaces_data)
+
+
+def _as_written(load: ScriptedLoad, runner: Runner) -> Generator[float, None, None]:
+    for at_ms, line in load.workload.entries:
+        yield max(0.0, at_ms - runner.now_ms)
+        if line.operation == LANDED:
+            runner.land(line.touched, line.replaces_data)
+        else:
+            runner.submit(load.workload)
 
 
 def _again_and_again(

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, repeat
 
 from endive.latency import LatencyDistribution
+from endive.workload.script import ScriptedLoad
 from endive.workload.workload import Workload
 
 
@@ -101,4 +102,4 @@ class BackgroundLoad:
         return self.workload.waits(self.inter_arrival)
 
 
-Load = OpenLoad | ClosedLoad | PeriodicLoad | BackgroundLoad
+Load = OpenLoad | ClosedLoad | PeriodicLoad | BackgroundLoad | ScriptedLoad

@@ -13,18 +13,20 @@ from typing import Any
 from .config_load import (
     ClassSettings,
     Distribution,
+    ScriptedSubmission,
     TransactionSettings,
     class_settings,
+    submissions,
     transaction_settings,
 )
 
 PROVIDERS_DIR = Path(__file__).resolve().parents[2] / "endive" / "providers"
 
-# Which figure of a provider profile serves which operation (MODEL.md 3). There is no entry for
-# `cas_failure`: no profile gives one, so only an override can bring it into being.
+# Which figure of a provider profile serves which operation (MODEL.md 3), where the profile has it.
 PROFILE_FIGURE_OF_OPERATION = {
     ("catalog", "read"): "cas",
     ("catalog", "cas"): "cas",
+    ("catalog", "cas_failure"): "cas_failure",
     ("catalog", "append"): "append",
     ("catalog", "append_failure"): "append_failure",
     ("catalog", "compaction"): "cas",
@@ -85,6 +87,7 @@ class Settings:
     catalog: CatalogSettings
     transaction: TransactionSettings
     classes: list[ClassSettings]
+    script: list[ScriptedSubmission]
 
 
 def settings_from(config: dict[str, Any]) -> Settings:
@@ -92,14 +95,17 @@ def settings_from(config: dict[str, Any]) -> Settings:
     storage = config["storage"]
     catalog = config.get("catalog", {})
     transaction = config.get("transaction", {})
-    # Without classes, the transactions of `[transaction]` are the only load.
-    classes = config.get("workload", {}).get("class", [{"name": "default", "kind": "open"}])
+    workload = config.get("workload", {})
+    # With neither classes nor a script, the transactions of `[transaction]` are the only load.
+    nothing_else: list[dict[str, Any]] = [{"name": "default", "kind": "open"}]
+    classes = workload.get("class", [] if "script" in workload else nothing_else)
     return Settings(
         duration_ms=float(config["simulation"]["duration_ms"]),
         store=_store_settings(storage, catalog),
         catalog=_catalog_settings(catalog, storage["provider"]),
         transaction=transaction_settings(transaction),
         classes=[class_settings(load, transaction) for load in classes],
+        script=submissions(workload.get("script", [])),
     )
 
 

@@ -193,3 +193,46 @@ def _selector_settings(selector: dict[str, Any]) -> SelectorSettings:
         alpha=float(selector.get("alpha", 1.5)),
         write_fraction=float(selector.get("write_fraction", 1.0)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptedSubmission:
+    """One transaction of a script; `partitions_written` is None where partitions are not tracked."""
+
+    at_ms: float
+    name: str
+    operation_type: str
+    tables_read: tuple[int, ...]
+    tables_written: tuple[int, ...]
+    partitions_written: dict[int, list[int]] | None
+    runtime_ms: float
+    replaces_data: bool
+
+
+def submissions(script: list[dict[str, Any]]) -> list[ScriptedSubmission]:
+    """All that a script submits, in the order of time; at one instant in the order of its lines."""
+    found = []
+    for line in script:
+        written = tuple(sorted(line["tables"]))
+        read = tuple(sorted({*line["tables"], *line.get("tables_read", [])}))
+        partitions = None
+        if "partitions" in line:
+            partitions = {
+                table_id: sorted(chosen)
+                for table_id, chosen in zip(line["tables"], line["partitions"], strict=True)
+            }
+        for turn in range(line.get("times", 1)):
+            found.append(
+                ScriptedSubmission(
+                    at_ms=float(line["at_ms"]) + turn * float(line.get("every_ms", 0.0)),
+                    name=line.get("name", "script"),
+                    operation_type=line["operation"],
+                    tables_read=read,
+                    tables_written=written,
+                    partitions_written=partitions,
+                    runtime_ms=float(line.get("runtime_ms", 0.0)),
+                    replaces_data=line.get("replaces_data", False),
+                )
+            )
+    # Python sorts stably, so lines stay in order.
+    return sorted(found, key=lambda submission: submission.at_ms)

@@ -11,11 +11,10 @@ import simpy
 from simpy.events import EventPriority
 
 from .config import settings_from
-from .config_load import ClassSettings
 from .costs import load_cost_table
 from .draws import Planner, Streams, TransactionPlan, draw_groups
 from .lists import ManifestLists
-from .loads import sources_of
+from .loads import script_sources, sources_of
 from .log_catalog import create_catalog
 from .records import Record
 from .store import Store
@@ -94,7 +93,8 @@ def drive_source(
 def run_naive(config: dict[str, Any], seed: int) -> NaiveResult:
     """Run a parsed, valid configuration with a seed and report what happened."""
     settings = settings_from(config)
-    streams = Streams(seed, len(settings.classes))
+    # The streams of class 0 are there even where only a script submits: groups come from one of them.
+    streams = Streams(seed, max(1, len(settings.classes)))
     env = simpy.Environment()
     counters = dict.fromkeys(COUNTERS, 0)
     store = Store(settings.store, streams.storage)
@@ -110,12 +110,13 @@ def run_naive(config: dict[str, Any], seed: int) -> NaiveResult:
     table = load_cost_table(settings.transaction.cost_table)
     around = Surroundings(settings, table, streams, store, lists, catalog, counters)
     source_count = sum(load.clients if load.kind == "closed" else 1 for load in settings.classes)
+    source_count += len(settings.script)
     records: list[Record] = []
 
-    def submit(load: ClassSettings, plan: TransactionPlan) -> simpy.Event:
+    def submit(class_name: str, plan: TransactionPlan) -> simpy.Event:
         record = Record(
             txn_id=len(records),
-            class_name=load.name,
+            class_name=class_name,
             operation_type=plan.operation_type,
             runtime_ms=plan.runtime_ms,
             submit_ms=now_ms(),
@@ -126,11 +127,14 @@ def run_naive(config: dict[str, Any], seed: int) -> NaiveResult:
         return env.process(drive(env, Transaction(plan, record, around).execute(), priority))
 
     priority = FIRST_SOURCE_PRIORITY
-    for load, own_streams in zip(settings.classes, streams.classes, strict=True):
+    for load, own_streams in zip(settings.classes, streams.classes, strict=False):
         planner = Planner(load, own_streams, settings.catalog, groups)
         for source in sources_of(load, planner, submit, catalog, counters, now_ms):
             env.process(drive_source(env, source, priority))
             priority += 1
+    for source in script_sources(settings.script, submit, catalog, counters):
+        env.process(drive_source(env, source, priority))
+        priority += 1
     # SimPy's own stop comes before all else that is due at the same instant.
     env.run(until=settings.duration_ms)
     for record in records:

@@ -7,12 +7,12 @@ the transactions it submits; what it yields then is whatever `submit` handed it.
 from collections.abc import Callable, Generator
 from typing import Any
 
-from .config_load import ClassSettings
+from .config_load import ClassSettings, ScriptedSubmission
 from .draws import Planner, TransactionPlan
 from .world import CasCatalog
 
 # Starts a transaction and hands back something to wait for until it ends.
-Submit = Callable[[ClassSettings, TransactionPlan], Any]
+Submit = Callable[[str, TransactionPlan], Any]
 Source = Generator[Any, None, None]
 
 
@@ -48,7 +48,7 @@ def open_source(
         yield planner.inter_arrival_ms()
         if is_over():
             return
-        submit(load, planner.plan())
+        submit(load.name, planner.plan())
 
 
 def client(
@@ -59,7 +59,7 @@ def client(
         yield planner.think_ms()
         if is_over():
             return
-        yield submit(load, planner.plan())
+        yield submit(load.name, planner.plan())
 
 
 def periodic_source(
@@ -68,7 +68,7 @@ def periodic_source(
     """Submissions at fixed intervals, whatever became of the earlier ones."""
     yield load.offset_ms
     while not is_over():
-        submit(load, planner.plan())
+        submit(load.name, planner.plan())
         yield load.interval_ms
 
 
@@ -88,3 +88,28 @@ def background_source(
         partitions_written = planner.partitions(tables_written)
         catalog.apply_background(tables_written, partitions_written, load.replaces_data)
         counters["background_commits"] += 1
+
+
+def script_sources(
+    script: list[ScriptedSubmission], submit: Submit, catalog: CasCatalog, counters: dict[str, int]
+) -> list[Source]:
+    """What a script says, when it says so: a source for each submission, so that they take turns at one instant."""
+    return [_script_source(line, submit, catalog, counters) for line in script]
+
+
+def _script_source(
+    line: ScriptedSubmission, submit: Submit, catalog: CasCatalog, counters: dict[str, int]
+) -> Source:
+    yield line.at_ms
+    if line.operation_type == "background":
+        catalog.apply_background(line.tables_written, line.partitions_written, line.replaces_data)
+        counters["background_commits"] += 1
+    else:
+        plan = TransactionPlan(
+            line.runtime_ms,
+            line.operation_type,
+            line.tables_read,
+            line.tables_written,
+            line.partitions_written,
+        )
+        submit(line.name, plan)

@@ -8,6 +8,7 @@ from typing import Any
 
 from schema_keys.change import FAMILIES, FAMILY_OF, Change
 from schema_keys.loads import LOAD_CHANGES
+from schema_keys.script import SCRIPT_CHANGES
 
 # Keys that say where results go. They must change nothing in them.
 LABELS = {
@@ -212,6 +213,8 @@ def all_changes() -> dict[str, tuple[str, Change]]:
             changes[key] = (table, change)
     for key, change in LOAD_CHANGES.items():
         changes[key] = ("workload.class", change)
+    for key, change in SCRIPT_CHANGES.items():
+        changes[key] = ("workload.script", change)
     for table, where in OLD_LATENCIES.items():
         for name, before, after in (("mean", (30, 5), (40, 5)), ("stddev", (30, 5), (30, 9))):
             values = [{"mean": float(mean), "stddev": float(std)} for mean, std in (before, after)]
