@@ -20,7 +20,7 @@ import platform
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -221,10 +221,13 @@ def read_summary(path: Path) -> dict[str, Any] | None:
 
 def trace_header(resolved: ResolvedConfig, seed: int) -> Header:
     """What the trace of a run is a trace of: all that is needed to judge it without this code."""
-    from endive.cost_model.document import read_document
+    from endive.documents import read_document
+    from endive.storage import ProfileStorageProvider
     from endive.trace import Header
 
-    workload = build_simulation_config(resolved, seed).workload
+    config = build_simulation_config(resolved, seed)
+    workload, storage = config.workload, config.storage_provider
+    assert isinstance(storage, ProfileStorageProvider)
     cost_table = resolved.cost_table
     return Header(
         seed=seed,
@@ -240,6 +243,12 @@ def trace_header(resolved: ResolvedConfig, seed: int) -> Header:
             "python": platform.python_version(),
             "numpy": metadata.version("numpy"),
             "simpy": metadata.version("simpy"),
+        },
+        store={
+            "min_latency_ms": storage.min_latency_ms,
+            "effect_point": storage.effect_point,
+            "max_parallel": storage.max_parallel,
+            "sizes": asdict(storage.sizes),
         },
     )
 

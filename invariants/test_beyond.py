@@ -24,11 +24,16 @@ pytestmark = pytest.mark.invariant(
     "validation-paid-before-abort",
     "per-attempt-first",
     "events-in-order",
+    "storage-explains-payments",
 )
 
 
 def test_every_transaction_and_every_millisecond_is_accounted_for() -> None:
     hold_over(configs(), "flow-balance", "time-conserved", "counts-conserved", "events-in-order")
+
+
+def test_what_is_waited_for_is_what_the_store_did() -> None:
+    hold_over(configs(), "storage-explains-payments")
 
 
 def test_a_commit_happens_at_most_once_and_only_for_who_is_told_so() -> None:

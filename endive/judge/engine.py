@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from types import ModuleType
+from typing import Any
 
 from endive.judge.model import (
     MAX_VIOLATIONS,
@@ -70,7 +71,7 @@ def _together(invariant: Invariant, verdicts: list[Verdict]) -> Verdict:
 def judge_pair(a: Trace, b: Trace) -> list[Verdict]:
     """What the invariants of pairs say about two runs."""
     return [
-        _checked(invariant, lambda tally, each=invariant: each.check((a, b), tally))  # type: ignore[misc]
+        _checked(invariant, (a, b))
         if invariant.applies_when(a.header)
         else Verdict(invariant, Outcome.NOT_APPLICABLE)
         for invariant in _of(Scope.PAIR)
@@ -79,16 +80,14 @@ def judge_pair(a: Trace, b: Trace) -> list[Verdict]:
 
 def judge_api(modules: Mapping[str, ModuleType]) -> list[Verdict]:
     """What the invariants of interfaces say about these modules, given by their full names."""
-    return [
-        _checked(invariant, lambda tally, each=invariant: each.check(modules, tally))  # type: ignore[misc]
-        for invariant in _of(Scope.API)
-    ]
+    return [_checked(invariant, modules) for invariant in _of(Scope.API)]
 
 
-def _checked(invariant: Invariant, check: Callable[[Tally], Iterator[Violation]]) -> Verdict:
+def _checked(invariant: Invariant, what: Any) -> Verdict:
+    """What an invariant says about two runs, or about modules: whatever its scope is."""
     tally, violations = Tally(), []
     try:
-        for violation in check(tally):
+        for violation in invariant.check(what, tally):
             violations.append(violation)
             if len(violations) == MAX_VIOLATIONS:
                 break

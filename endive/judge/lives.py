@@ -26,6 +26,7 @@ from endive.trace import (
     ListRewritten,
     LogAppended,
     Restarted,
+    StorageUsed,
     Submitted,
     Worked,
 )
@@ -144,45 +145,43 @@ def live(txn_id: int, events: list[Event]) -> Life:
         return now
 
     for event in events:
-        kind = type(event)
-        if kind is CatalogRead:
+        if isinstance(event, StorageUsed):
+            # A part of what comes next, and judged with that.
+            continue
+        if isinstance(event, CatalogRead):
             if current_run().worked is None:
                 # Of several reads before the work the last is what the work began with.
-                current_run().start = event  # type: ignore[assignment]
+                current_run().start = event
             else:
-                open_round().read = event  # type: ignore[assignment]
-        elif kind is IoPaid:
-            _pay(event, current_run, open_round, now)  # type: ignore[arg-type]
-        elif kind is CommitCalled:
-            open_round().called = event  # type: ignore[assignment]
-        elif kind is CommitReturned:
-            (now or open_round()).returned = event  # type: ignore[assignment]
-        elif kind is Worked:
-            current_run().worked = event  # type: ignore[assignment]
-        elif kind is Classified:
-            open_round().classified = event  # type: ignore[assignment]
-        elif kind is Judged:
-            open_round().judged.append(event)  # type: ignore[arg-type]
-        elif kind is BackedOff:
-            open_round().backed_off = event  # type: ignore[assignment]
-        elif kind is Submitted:
-            life.submitted = event  # type: ignore[assignment]
-        elif kind is Finished:
-            life.finished = event  # type: ignore[assignment]
-        elif kind is Restarted:
-            life.restarts.append(event)  # type: ignore[arg-type]
+                open_round().read = event
+        elif isinstance(event, IoPaid):
+            if event.reason == "start":
+                current_run().payments.append(event)
+            elif event.reason == "install" and now is not None:
+                now.payments.append(event)
+            else:
+                open_round().payments.append(event)
+        elif isinstance(event, CommitCalled):
+            open_round().called = event
+        elif isinstance(event, CommitReturned):
+            (now or open_round()).returned = event
+        elif isinstance(event, Worked):
+            current_run().worked = event
+        elif isinstance(event, Classified):
+            open_round().classified = event
+        elif isinstance(event, Judged):
+            open_round().judged.append(event)
+        elif isinstance(event, BackedOff):
+            open_round().backed_off = event
+        elif isinstance(event, Submitted):
+            life.submitted = event
+        elif isinstance(event, Finished):
+            life.finished = event
+        elif isinstance(event, Restarted):
+            life.restarts.append(event)
             run = now = None
-        elif kind is ListAppended or kind is ListRewritten:
+        elif isinstance(event, ListAppended | ListRewritten):
             open_round().effects.append(event)
         else:
             (now or open_round()).effects.append(event)
     return life
-
-
-def _pay(event: IoPaid, current_run: Any, open_round: Any, now: Round | None) -> None:
-    if event.reason == "start":
-        current_run().payments.append(event)
-    elif event.reason == "install" and now is not None:
-        now.payments.append(event)
-    else:
-        open_round().payments.append(event)

@@ -11,6 +11,7 @@ from endive.judge.rules import (
     beyond_flow,
     beyond_logs,
     beyond_retries,
+    beyond_storage,
     c8_1,
     c8_2,
     c8_3,
@@ -43,6 +44,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     *beyond_retries.INVARIANTS,
     *beyond_costs.INVARIANTS,
     *beyond_logs.INVARIANTS,
+    *beyond_storage.INVARIANTS,
 )
 
 _BY_ID: Mapping[str, Invariant] = {invariant.id: invariant for invariant in INVARIANTS}

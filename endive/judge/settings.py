@@ -23,6 +23,11 @@ def has_config(header: Header) -> bool:
     return bool(header.config)
 
 
+def tells_storage(header: Header) -> bool:
+    """Whether the trace tells what the store was used for."""
+    return bool(header.store)
+
+
 def is_specified(header: Header) -> bool:
     """Whether what things cost is meant to be what the specification says."""
     return header.cost_table.get("name") == SPECIFIED
@@ -84,7 +89,8 @@ def read_settings(header: Header) -> Settings:
     catalog, transaction = section(header, "catalog"), section(header, "transaction")
     storage = section(header, "storage")
     restarts = transaction.get("on_validation_exception") == "restart"
-    floor_ms = floor_of(storage)
+    # What the header says of the store is what the run went by; older traces leave it to the configuration.
+    floor_ms = float(header.store.get("min_latency_ms", floor_of(storage)))
     is_instant = catalog.get("type") == "instant"
     return Settings(
         catalog_type=catalog.get("type", "cas"),
@@ -102,7 +108,7 @@ def read_settings(header: Header) -> Settings:
         real_conflict_probability=transaction.get("real_conflict_probability", 0.0),
         appends_to_lists=appends_to_lists(header),
         appends_at_offsets=appends_at_offsets(header),
-        max_parallel=storage.get("max_parallel", 4),
+        max_parallel=header.store.get("max_parallel", storage.get("max_parallel", 4)),
         floor_ms=floor_ms,
         catalog_floor_ms=INSTANT_MS if is_instant else floor_ms,
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from endive import express, simulation, storage, utils
+from endive import express, storage, utils
 from endive.mutants import witnesses as on
 from endive.mutants.model import Mutant
 from endive.mutants.patch import edited, setting, together
+from endive.simulation import environment
 from endive.transaction import Transaction
 
 MUTANTS = (
@@ -24,7 +25,7 @@ MUTANTS = (
         "no document: how the loop keeps its order",
         (),
         on.CROWD,
-        setting(simulation, "_SLOT_MS", 16.0),
+        setting(environment, "_SLOT_MS", 16.0),
         benign=True,
     ),
     Mutant(
@@ -42,7 +43,7 @@ MUTANTS = (
         "no document: it changes nothing but the time it takes",
         (),
         on.EXPRESS,
-        setting(express, "is_open", lambda *_: False),
+        setting(express, "lane_of", lambda *_: None),
         benign=True,
     ),
     Mutant(

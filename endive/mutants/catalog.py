@@ -244,11 +244,12 @@ _POINTER = (
 )
 
 _DISCOVERY = """\
-    drawn_ms = self.draw_read_ms()
+    size_bytes, drawn_ms = self.size_bytes, self.draw_read_ms()
     to_effect_ms = drawn_ms * effect_point
     yield to_effect_ms
     if to_effect_ms < drawn_ms:
         yield drawn_ms - to_effect_ms
+    self._tell_use(record, "catalog", "read", size_bytes, drawn_ms)
     return make_commit_result(is_applied, elapsed_ms + drawn_ms)"""
 
 _LOG = (
@@ -259,7 +260,7 @@ _LOG = (
         ("append-outcome-by-own-record",),
         on.LOG,
         edited(
-            AppendCatalog.commit,
+            AppendCatalog._commit_directly,
             (
                 "return make_commit_result(is_applied, elapsed_ms + drawn_ms)",
                 "is_applied = all(self.state.tables[t].version == v for t, v in writes.items())\n"
@@ -274,7 +275,7 @@ _LOG = (
         ("append-needs-discovery",),
         on.LOG,
         edited(
-            AppendCatalog.commit,
+            AppendCatalog._commit_directly,
             (_DISCOVERY, "    return make_commit_result(is_applied, elapsed_ms)"),
         ),
     ),
@@ -322,7 +323,7 @@ _LOG = (
         ("log-grows-by-records",),
         on.LOG,
         edited(
-            AppendCatalog.commit,
+            AppendCatalog._commit_directly,
             ("if offset == log.length_bytes and not log.sealed:", "if not log.sealed:"),
         ),
     ),
@@ -333,7 +334,7 @@ _LOG = (
         ("log-grows-by-records",),
         on.LOG_LATEST,
         edited(
-            AppendCatalog.commit,
+            AppendCatalog._commit_directly,
             ("offset == log.length_bytes and not log.sealed", "offset == log.length_bytes"),
         ),
     ),

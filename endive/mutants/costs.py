@@ -9,19 +9,22 @@ from endive.mutants import witnesses as on
 from endive.mutants.model import Mutant
 from endive.mutants.patch import edited, setting
 from endive.transaction import FastAppendTransaction, Transaction
+from endive.transaction.dues import metadata_writes
 from endive.transaction.operations import PricedTransaction
 from endive.transaction.payer import Payer
-from endive.transaction.pricing import behind, find, preparation
+from endive.transaction.pricing import Situation, behind, find, preparation
 
 _validation = PricedTransaction._validation
-_COMMITS = "return self._price(validate, commits, replaced, manifests, ml_append_mode)"
+_COMMITS = "return self._price(validate, at)"
 
 
-def _with_convoy(
-    self: Any, conflict_class: str, commits: int, replaced: int, manifests: int, ml_append: bool
-) -> ConflictCost:
-    cost = _validation(self, conflict_class, commits, replaced, manifests, ml_append)
-    return cost.plus(ConflictCost(historical_ml_reads=commits))
+def _with_convoy(self: Any, at: Situation) -> ConflictCost:
+    return _validation(self, at).plus(ConflictCost(historical_ml_reads=at.commits))
+
+
+def _behind(commits: str) -> tuple[str, str]:
+    """The convoy is as long as this says."""
+    return _COMMITS, f"return self._price(validate, at._replace(commits={commits}))"
 
 
 _CONVOY = (
@@ -47,10 +50,7 @@ _CONVOY = (
         "Specification §8.3: not N-1",
         ("lists-exact", "costs-as-priced"),
         on.CROWD,
-        edited(
-            PricedTransaction._validation,
-            (_COMMITS, _COMMITS.replace("commits", "max(0, commits - 1)")),
-        ),
+        edited(PricedTransaction._validation, _behind("max(0, at.commits - 1)")),
     ),
     Mutant(
         "convoy-one-long",
@@ -58,9 +58,7 @@ _CONVOY = (
         "Specification §8.3: not N+1",
         ("lists-exact", "costs-as-priced"),
         on.CROWD,
-        edited(
-            PricedTransaction._validation, (_COMMITS, _COMMITS.replace("commits", "commits + 1"))
-        ),
+        edited(PricedTransaction._validation, _behind("at.commits + 1")),
     ),
     Mutant(
         "n-from-the-start",
@@ -109,7 +107,7 @@ _CONVOY = (
         on.CROWD,
         edited(
             PricedTransaction._validation,
-            ("self.prices.validate.get(conflict_class)", 'self.prices.validate.get("overlap")'),
+            ("self.prices.validate.get(at.conflict_class)", 'self.prices.validate.get("overlap")'),
         ),
     ),
 )
@@ -123,7 +121,7 @@ _PRICES = (
         on.CROWD,
         edited(
             PricedTransaction.rebuild_cost,
-            ("self.prices.rebuild.get(conflict_class)", 'self.prices.rebuild.get("overlap")'),
+            ("self.prices.rebuild.get(at.conflict_class)", 'self.prices.rebuild.get("overlap")'),
         ),
     ),
     Mutant(
@@ -142,10 +140,7 @@ _PRICES = (
         on.CROWD,
         edited(
             preparation,
-            (
-                "price = txn.attempt_cost(far.commits, far.replaced, manifests, ml_append_mode)",
-                "price = NO_COST",
-            ),
+            ("price = txn.attempt_cost(at)", "price = NO_COST"),
         ),
     ),
     Mutant(
@@ -177,7 +172,8 @@ _PRICES = (
         ("costs-as-priced",),
         on.CROWD,
         edited(
-            PricedTransaction._price, ("math.floor(commits * ", "math.floor(min(1, commits) * ")
+            PricedTransaction._price,
+            ("math.floor(at.commits * ", "math.floor(min(1, at.commits) * "),
         ),
     ),
     Mutant(
@@ -205,8 +201,8 @@ _PRICES = (
         edited(
             Transaction.execute,
             (
-                "self._metadata_reads(table.metadata_reads_per_retry, options)",
-                "self._metadata_reads(0, options)",
+                "metadata_reads(self, table.metadata_reads_per_retry, options)",
+                "metadata_reads(self, 0, options)",
             ),
         ),
     ),
@@ -216,7 +212,7 @@ _PRICES = (
         "Append Simulation Design, Table Metadata Inlining",
         ("costs-as-priced",),
         on.METADATA,
-        edited(Transaction._metadata_writes, ("if options.metadata_inlined:", "if True:")),
+        edited(metadata_writes, ("if options.metadata_inlined:", "if True:")),
     ),
 )
 

@@ -9,7 +9,7 @@ from endive.mutants.model import Mutant
 from endive.mutants.patch import edited
 from endive.transaction.operations import PricedTransaction
 
-_REBUILD = "return self._with_merging(price, manifests)"
+_REBUILD = "return self._with_merging(price, at.manifests)"
 
 MUTANTS = (
     Mutant(
@@ -28,7 +28,7 @@ MUTANTS = (
         on.ML_PLUS,
         edited(
             PricedTransaction.rebuild_cost,
-            (_REBUILD, "return self._with_merging(price.without_appends(), manifests)"),
+            (_REBUILD, "return self._with_merging(price.without_appends(), at.manifests)"),
         ),
     ),
     Mutant(
@@ -39,7 +39,7 @@ MUTANTS = (
         on.ML_PLUS_OFFSET,
         edited(
             PricedTransaction.rebuild_cost,
-            (_REBUILD, "return self._with_merging(price.without_appends(), manifests)"),
+            (_REBUILD, "return self._with_merging(price.without_appends(), at.manifests)"),
         ),
     ),
     Mutant(
@@ -50,7 +50,7 @@ MUTANTS = (
         on.ML_PLUS,
         edited(
             PricedTransaction.rebuild_cost,
-            ("self.prices.rebuild.get(conflict_class)", 'self.prices.rebuild.get("overlap")'),
+            ("self.prices.rebuild.get(at.conflict_class)", 'self.prices.rebuild.get("overlap")'),
         ),
     ),
     Mutant(

@@ -14,7 +14,7 @@ from endive.errors import InputError, Problem
 from endive.mutants.corpus import generated
 from endive.mutants.registry import MUTANTS
 from endive.mutants.tables import TableMutant, table_mutants
-from endive.mutants.trial import Trial, alarms, try_mutant, try_table_mutant
+from endive.mutants.trial import Trial, alarms, alarms_about, try_mutant, try_table_mutant
 from endive.mutants.witnesses import WITNESSES
 
 Quiet = tuple[str, dict[str, str]]
@@ -63,7 +63,7 @@ def listen(name: str) -> Quiet:
     """Run the simulator as it is, and listen who cries out."""
     for witness in WITNESSES:
         if witness.name == name:
-            return name, alarms(witness.config, witness.seed, witness.express_lane)
+            return name, alarms_about(witness)
     config, seed, express_lane = generated(int(name.removeprefix("generated ")))
     try:
         return name, alarms(config, seed, express_lane)

@@ -19,6 +19,8 @@ class Shows(Enum):
     """Only in the difference between two runs."""
     API = "api"
     """In what the code offers, whether or not it runs."""
+    SOURCE = "source"
+    """In what the code says; what it does may look right in any one run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,8 @@ class Witness:
     """Faults of the protocol are put into `endive.transaction`, so the run keeps off the flat form of it."""
     other: Mapping[str, Any] | None = None
     """A second configuration, for what two runs must have in common."""
+    elsewhere: bool = False
+    """Whether the second run, of the same configuration, is one in another process."""
 
 
 @dataclass(frozen=True, slots=True)

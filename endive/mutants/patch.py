@@ -99,6 +99,8 @@ def _recompiled(target: FunctionType, changes: tuple[tuple[str, str], ...]) -> C
     body = textwrap.indent(source, "    ") if free else source
     wrapped = f"def _around({', '.join(free)}):\n{body}" if free else body
     name = f"<mutant of {target.__qualname__}>"
+    # Whoever asks for the source of the function reads the fault: the rules about sources do.
+    linecache.cache[name] = (len(wrapped), None, wrapped.splitlines(keepends=True), name)
     flags = __future__.annotations.compiler_flag
     module = compile(ast.parse(wrapped), name, "exec", flags=flags, dont_inherit=True)
     found = _code_named(module, target.__name__)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from endive.mutants import witnesses as on
 from endive.mutants.model import Mutant
 from endive.mutants.patch import edited
-from endive.simulation import _Environment, _Run
-from endive.transaction import Transaction
+from endive.simulation.environment import Environment
+from endive.simulation.runner import Run
+from endive.transaction.result import result_of
 
 MUTANTS = (
     Mutant(
@@ -15,7 +16,7 @@ MUTANTS = (
         "trap: transactions in flight lost at the end",
         ("flow-balance",),
         on.CROWD,
-        edited(_Run.until_end, ("in self._in_flight.values():", "in ():")),
+        edited(Run.until_end, ("in self._in_flight.values():", "in ():")),
     ),
     Mutant(
         "slow-ones-lost",
@@ -24,7 +25,7 @@ MUTANTS = (
         ("flow-balance",),
         on.CROWD,
         edited(
-            _Run._finish,
+            Run._finish,
             (
                 "self._statistics.record_transaction(result)",
                 "if result.total_retries > 2: return\n    self._statistics.record_transaction(result)",
@@ -38,7 +39,7 @@ MUTANTS = (
         ("flow-balance",),
         on.CLOSED,
         edited(
-            _Run.submit,
+            Run.submit,
             (
                 "self._finish(result)",
                 "if result.txn_id % 6: self._finish(result)\n        else: self._in_flight.pop(result.txn_id)",
@@ -52,7 +53,7 @@ MUTANTS = (
         ("time-conserved",),
         on.CROWD,
         edited(
-            Transaction.result,
+            result_of,
             ("unfinished_ms = max(0.0, total_ms - explained_ms)", "unfinished_ms = 0.0"),
         ),
     ),
@@ -63,7 +64,7 @@ MUTANTS = (
         ("events-in-order",),
         on.CROWD,
         edited(
-            _Run.until_end,
+            Run.until_end,
             ("self._env.run_until(duration_ms)", "self._env.run_until(duration_ms * 1.02)"),
         ),
     ),
@@ -74,7 +75,7 @@ MUTANTS = (
         ("time-conserved",),
         on.CROWD,
         edited(
-            _Environment.run_until,
+            Environment.run_until,
             ("due_ms = now_ms + wait_ms", "due_ms = now_ms + min(wait_ms, 150.0)"),
         ),
     ),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from endive import express
+from endive.catalog import PointerCatalog
 from endive.conflict_detector import ProbabilisticConflictDetector
+from endive.cost_model import payment
 from endive.mutants import witnesses as on
 from endive.mutants.model import Mutant, Shows
 from endive.mutants.patch import edited, together
 from endive.sampling import OperationSampler
 from endive.storage import ProfileStorageProvider
 from endive.transaction import Backoff
+from endive.transaction.payer import Payer
 from endive.utils import UniformStream
 
 MUTANTS = (
@@ -74,5 +78,63 @@ MUTANTS = (
             ),
         ),
         shows=Shows.PAIR,
+    ),
+    Mutant(
+        "wait-without-storage",
+        "a payment waits longer than its storage operations take",
+        "idea: every millisecond is explained",
+        ("storage-explains-payments",),
+        on.CROWD,
+        edited(
+            Payer.pay,
+            ("paid_ms = total_of_uses_ms(uses)", "paid_ms = total_of_uses_ms(uses) + 5.0"),
+        ),
+    ),
+    Mutant(
+        "storage-duration-forgotten",
+        "the time of the last storage operation of a payment is forgotten",
+        "trap: a latency drawn and not waited for",
+        ("storage-explains-payments",),
+        on.CROWD,
+        edited(
+            Payer.pay,
+            ("paid_ms = total_of_uses_ms(uses)", "paid_ms = total_of_uses_ms(uses[:-1])"),
+        ),
+    ),
+    Mutant(
+        "one-list-less-than-counted",
+        "the convoy reads one list less than its row counts",
+        "Specification §8.3: exactly N",
+        ("storage-explains-payments",),
+        on.CROWD,
+        edited(
+            payment,
+            (
+                "if count := cost.historical_ml_reads:",
+                "if count := max(0, cost.historical_ml_reads - 1):",
+            ),
+        ),
+    ),
+    Mutant(
+        "swap-shorter-than-told",
+        "a commit call is over before its swap is",
+        "Specification §2.3: one round trip",
+        ("storage-explains-payments",),
+        on.CROWD,
+        edited(
+            PointerCatalog.commit,
+            ("yield rest_ms\n", "yield rest_ms * 0.5\n"),
+        ),
+    ),
+    Mutant(
+        "express-storage-duration-forgotten",
+        "the express lane does not wait for its manifest list",
+        "trap: a latency drawn and not waited for",
+        ("time-conserved",),
+        on.EXPRESS,
+        edited(
+            express.execute,
+            ("paid_ms = list_ms + file_ms + put_ms", "paid_ms = list_ms + file_ms"),
+        ),
     ),
 )

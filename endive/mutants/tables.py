@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from endive.cost_model import COUNTS, parse_expression
-from endive.cost_model.document import read_document
+from endive.documents import read_document
 from endive.cost_model.table import cost_table_names
 from endive.resources import package_dir
 

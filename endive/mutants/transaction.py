@@ -7,7 +7,8 @@ from endive.mutants.model import Mutant
 from endive.mutants.patch import edited, setting
 from endive.transaction import Backoff, Transaction
 from endive.transaction.operations import PricedTransaction
-from endive.transaction.pricing import classify
+from endive.transaction.pricing import classify, may_be_real
+from endive.transaction.result import result_of
 
 _RUNTIME_FIRST = (
     (
@@ -146,7 +147,7 @@ _CONFLICTS = (
         "Specification §3.4: full validation",
         ("real-conflict-ends-or-merges",),
         on.CROWD,
-        edited(Transaction._may_be_real, ("if not finding.overlaps:", "if True:")),
+        edited(may_be_real, ("if not finding.overlaps:", "if True:")),
     ),
     Mutant(
         "detector-asked-when-disjoint",
@@ -154,7 +155,7 @@ _CONFLICTS = (
         "Specification §8.4: no overlap is no conflict",
         ("real-conflict-ends-or-merges",),
         on.CROWD,
-        edited(Transaction._may_be_real, ("if not finding.overlaps:", "if False:")),
+        edited(may_be_real, ("if not finding.overlaps:", "if False:")),
     ),
     Mutant(
         "one-restart-too-many",
@@ -199,7 +200,7 @@ _RETRIES = (
         "docs/MODEL.md: commit calls after the first",
         ("counts-conserved",),
         on.CROWD,
-        edited(Transaction.result, ("max(0, self.commit_calls - 1)", "self.commit_calls")),
+        edited(result_of, ("max(0, txn.commit_calls - 1)", "txn.commit_calls")),
     ),
     Mutant(
         "read-after-last-attempt",

@@ -17,6 +17,7 @@ from endive.config import build_simulation_config, resolve_config
 from endive.experiment import trace_header
 from endive.judge.engine import judge, judge_api, judge_pair
 from endive.judge.model import Outcome, Verdict
+from endive.mutants.elsewhere import run_elsewhere
 from endive.mutants.model import Mutant, Shows, Witness
 from endive.mutants.tables import KILLER, TableMutant, differences, is_live
 from endive.simulation import Simulation
@@ -94,20 +95,19 @@ def try_mutant(mutant: Mutant) -> Trial:
     """Run a mutant on its witness, and hear what the judge says."""
     witness = mutant.witness
     # Everything that tells what should be is made before the fault is.
-    headers = [header_of(config, witness.seed) for config in _configs(mutant)]
-    before = api_fingerprint() if mutant.shows is Shows.API else _baseline(witness)
+    before = baseline(mutant)
+    headers = [header_of(config, witness.seed) for config in _configs(witness)]
     try:
         with mutant.apply():
-            if mutant.shows is Shows.API:
-                after, verdicts = api_fingerprint(), judge_api(api_modules())
+            if mutant.shows is Shows.TRACE or mutant.shows is Shows.PAIR:
+                found = run(witness.config, witness.seed, witness.express_lane, headers[0])
+                after = found.fingerprint
+                if mutant.shows is Shows.TRACE:
+                    verdicts = judge(found.trace)
+                else:
+                    verdicts = _judge_both(found.trace, witness, headers[-1], mutant.id)
             else:
-                runs = [
-                    run(config, witness.seed, witness.express_lane, header)
-                    for config, header in zip(_configs(mutant), headers, strict=True)
-                ]
-                after = runs[0].fingerprint
-                traces = [each.trace for each in runs]
-                verdicts = judge_pair(*traces) if len(traces) == 2 else judge(traces[0])
+                after, verdicts = fingerprint(mutant), judge_api(api_modules())
     except Exception as error:
         # A crash kills nothing: it would go unnoticed on the day it does not crash.
         message = f"{type(error).__name__}: {error}"
@@ -139,7 +139,20 @@ def try_table_mutant(mutant: TableMutant) -> Trial:
 def alarms(config: Mapping[str, Any], seed: int, express_lane: bool) -> dict[str, str]:
     """What the judge cries out about the simulator as it is: each invariant with its story, or what broke."""
     found = run(config, seed, express_lane, header_of(config, seed))
+    return _alarms(judge(found.trace))
+
+
+def alarms_about(witness: Witness) -> dict[str, str]:
+    """The same for a witness, and for the pair of runs if it is about two."""
+    headers = [header_of(config, witness.seed) for config in _configs(witness)]
+    found = run(witness.config, witness.seed, witness.express_lane, headers[0])
     verdicts = judge(found.trace)
+    if witness.other is not None or witness.elsewhere:
+        verdicts += _judge_both(found.trace, witness, headers[-1])
+    return _alarms(verdicts)
+
+
+def _alarms(verdicts: list[Verdict]) -> dict[str, str]:
     errors = {v.invariant.id: v.detail for v in verdicts if v.outcome is Outcome.ERROR}
     return {**_fails(verdicts), **errors}
 
@@ -163,23 +176,41 @@ def run(config: Mapping[str, Any], seed: int, express_lane: bool, header: Header
     return Run(f"{statistics.digest()} {statistics.seq}", trace)
 
 
-def _configs(mutant: Mutant) -> list[Mapping[str, Any]]:
+def _judge_both(
+    first: Trace, witness: Witness, header: Header, mutant_id: str | None = None
+) -> list[Verdict]:
+    """What is said about a run and its other: one of another configuration, or one in another process."""
+    if witness.elsewhere:
+        second = run_elsewhere(witness, mutant_id)
+    else:
+        second = run(_configs(witness)[-1], witness.seed, witness.express_lane, header).trace
+    # Both rules ask for the same events; which of them was broken depends on where the second run was.
+    not_asked = "same-seed-same-run" if witness.elsewhere else "fresh-process-same-run"
+    return [each for each in judge_pair(first, second) if each.invariant.id != not_asked]
+
+
+def _configs(witness: Witness) -> list[Mapping[str, Any]]:
+    return [witness.config] if witness.other is None else [witness.config, witness.other]
+
+
+def fingerprint(mutant: Mutant) -> str:
+    """What a fault of this kind must change to be one: what the code offers, or what the witness gives."""
+    if mutant.shows is Shows.API:
+        return api_fingerprint()
     witness = mutant.witness
-    if mutant.shows is Shows.PAIR and witness.other is not None:
-        return [witness.config, witness.other]
-    return [witness.config] if mutant.shows is Shows.TRACE else []
+    header = header_of(witness.config, witness.seed)
+    return run(witness.config, witness.seed, witness.express_lane, header).fingerprint
 
 
 _FINGERPRINTS: dict[str, str] = {}
 
 
-def _baseline(witness: Witness) -> str:
-    """The fingerprint of a witness without any fault."""
-    if witness.name not in _FINGERPRINTS:
-        header = header_of(witness.config, witness.seed)
-        found = run(witness.config, witness.seed, witness.express_lane, header)
-        _FINGERPRINTS[witness.name] = found.fingerprint
-    return _FINGERPRINTS[witness.name]
+def baseline(mutant: Mutant) -> str:
+    """The fingerprint of the code as it is, taken once for each witness."""
+    name = "" if mutant.shows is Shows.API else mutant.witness.name
+    if name not in _FINGERPRINTS:
+        _FINGERPRINTS[name] = fingerprint(mutant)
+    return _FINGERPRINTS[name]
 
 
 def _fails(verdicts: list[Verdict]) -> dict[str, str]:

@@ -191,7 +191,21 @@ OTHER_STORE = Witness(
     _crowd(transaction={"retry_backoff": {"enabled": True}}),
     other=_crowd(storage={"provider": "azurex"}, transaction={"retry_backoff": {"enabled": True}}),
 )
+OTHER_CLASS = Witness(
+    "other-class",
+    _crowd(),
+    other={
+        **_crowd(transaction={"inter_arrival": None}),
+        "workload": {
+            "class": [
+                {"name": "default", "kind": "open", "inter_arrival": exponential(30)},
+                {"name": "ticks", "kind": "periodic", "interval_ms": 150},
+            ]
+        },
+    },
+)
 TWICE = Witness("twice", _crowd(), other=_crowd())
+ELSEWHERE = Witness("elsewhere", _crowd(), elsewhere=True)
 
 WITNESSES: tuple[Witness, ...] = tuple(
     found for found in tuple(globals().values()) if isinstance(found, Witness)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from endive.catalog.state import CatalogState
 from endive.mutants import witnesses as on
-from endive.mutants.model import Mutant
+from endive.mutants.model import Mutant, Shows
 from endive.mutants.patch import edited, together
 from endive.workload import Workload
 
@@ -47,5 +47,17 @@ MUTANTS = (
         ("flow-balance",),
         on.CROWD,
         edited(Workload.generate, ("txn_id += 1", "txn_id += 2")),
+    ),
+    Mutant(
+        "runtime-by-id",
+        "how long a transaction works depends on how many came before it, of whichever class",
+        "docs/MODEL.md, section 13: each class has streams of its own",
+        ("streams-independent",),
+        on.OTHER_CLASS,
+        edited(
+            Workload._transactions,
+            ("runtime_ms = next_runtime_ms()", "runtime_ms = next_runtime_ms() + txn_id % 7"),
+        ),
+        shows=Shows.PAIR,
     ),
 )

@@ -23,12 +23,14 @@ from endive.trace.events import (
     LogAppended,
     LogCompacted,
     Restarted,
+    StorageUsed,
     Submitted,
     Trace,
+    Use,
     Worked,
-    as_events,
 )
 from endive.trace.files import read_trace, write_ndjson, write_parquet, write_trace
+from endive.trace.recorder import Recorder, Shape
 from endive.trace.witness import Witness
 
 __all__ = [
@@ -53,12 +55,15 @@ __all__ = [
     "ListRewritten",
     "LogAppended",
     "LogCompacted",
+    "Recorder",
     "Restarted",
+    "Shape",
+    "StorageUsed",
     "Submitted",
     "Trace",
+    "Use",
     "Witness",
     "Worked",
-    "as_events",
     "read_trace",
     "write_ndjson",
     "write_parquet",

@@ -10,7 +10,7 @@ Versions and partitions are given for the tables that a transaction *writes*, in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 Ints = tuple[int, ...]
@@ -90,6 +90,28 @@ class IoPaid(NamedTuple):
     paid_ms: float
     counts: Ints
     """In the order of `COUNTS`."""
+
+
+class StorageUsed(NamedTuple):
+    """A store, or a catalog that needs none, did operations of one kind one batch after another; the last ended at `t_ms`.
+
+    It stands before the event that says what it was for: the payment, read or commit call that it is a part of.
+    """
+
+    t_ms: float
+    txn_id: int
+    artifact: str
+    """What was touched: `catalog` (its pointer, or checkpoint and log), `log`, `checkpoint`, `manifest_list`, `manifest_file` or `table_metadata`."""
+    action: str
+    """`read`, `write`, `append` or `cas`."""
+    operations: int
+    """How many operations."""
+    size_bytes: int
+    """How large each object is; 0 where there is no store behind a catalog."""
+    batches: int
+    """How many of them, at least, came after one another: the operations of a batch run at the same time."""
+    took_ms: float
+    """How long all of them took."""
 
 
 class CommitCalled(NamedTuple):
@@ -248,6 +270,7 @@ Event = (
     | Worked
     | Classified
     | Judged
+    | StorageUsed
     | IoPaid
     | CommitCalled
     | CommitApplied
@@ -267,6 +290,7 @@ KINDS: Mapping[str, type[Any]] = {
     "worked": Worked,
     "classified": Classified,
     "judged": Judged,
+    "storage_used": StorageUsed,
     "io_paid": IoPaid,
     "commit_called": CommitCalled,
     "commit_applied": CommitApplied,
@@ -283,16 +307,10 @@ KINDS: Mapping[str, type[Any]] = {
 """What each event is called in files."""
 
 Emit = Callable[[Any], None]
-"""Whoever takes events; the `append` of a list will do.
+"""Whoever takes events, and records that become events later (`endive.trace.recorder`)."""
 
-Where every nanosecond counts, a plain tuple of the event's class and its fields stands in for the event; `as_events` makes it one.
-"""
-
-
-def as_events(emitted: Iterable[Any]) -> list[Event]:
-    """Events from what was emitted, in the same order."""
-    new: Any = tuple.__new__
-    return [new(event[0], event[1:]) if type(event) is tuple else event for event in emitted]
+Use = tuple[str, str, int, int, int, float]
+"""What a store was used for, as drawn: artifact, action, count, bytes of each, batches, milliseconds in all."""
 
 
 class Header(NamedTuple):
@@ -310,7 +328,9 @@ class Header(NamedTuple):
     """The whole cost table, as its file has it."""
     versions: Mapping[str, str]
     """Of Endive and of what it runs on."""
-    format: int = 1
+    store: Mapping[str, Any] = {}
+    """What the store is like, profile and configuration taken together: `min_latency_ms`, `effect_point`, `max_parallel`, and `sizes` in bytes. Empty in traces of format 1."""
+    format: int = 2
 
 
 class Trace(NamedTuple):

@@ -16,6 +16,15 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "classes": ("cross_table", "read_set", "disjoint_partitions", "overlap"),
     "reason": ("start", "attempt", "validate", "merge", "rebuild", "install", "list"),
     "status": ("committed", "aborted", "in_flight"),
+    "artifact": (
+        "catalog",
+        "log",
+        "checkpoint",
+        "manifest_list",
+        "manifest_file",
+        "table_metadata",
+    ),
+    "action": ("read", "write", "append", "cas"),
 }
 _LONGEST_INT = 2**63
 _SHOWN = 60

@@ -124,8 +124,9 @@ _DECODERS: Mapping[str, Callable[[Any], Any]] = {
     "group_of": _INTS,
     "cost_table": _object,
     "versions": _texts,
+    "store": _object,
     "format": _at_least(1),
     "events": _at_least(0),
     "excerpt": _INTS,
 }
-_MAY_BE_MISSING = ("format", "events", "excerpt")
+_MAY_BE_MISSING = ("store", "format", "events", "excerpt")

@@ -18,7 +18,13 @@ from endive.errors import InputError, Problem
 from endive.trace.collector import collector_paused
 from endive.trace.events import KINDS, Event, Trace
 from endive.trace.fields import FieldType, WrongValueError, all_fields, decoder, fields_of, shown
-from endive.trace.headers import FileHeader, check_whole, header_document, parse_header
+from endive.trace.headers import (
+    FORMAT,
+    FileHeader,
+    check_whole,
+    header_document,
+    parse_header,
+)
 from endive.utils import whole_file
 
 if TYPE_CHECKING:
@@ -26,6 +32,8 @@ if TYPE_CHECKING:
 
 HEADER_KEY = "endive.trace"
 _ROWS_PER_GROUP = 1 << 16
+# Format 1 did not tell what stores were used for.
+_NEW_FIELDS = ("artifact", "action", "operations", "size_bytes", "batches", "took_ms")
 _NAMES = tuple(KINDS)
 _CODES = {cls: code for code, cls in enumerate(KINDS.values())}
 _EXPECTED = "a trace has the columns that endive run --trace writes"
@@ -72,9 +80,9 @@ def read_parquet(path: str | os.PathLike[str], *, excerpts: bool = False) -> Tra
     try:
         with collector_paused(), pq.ParquetFile(path) as file:
             found = _header(file.schema_arrow, name)
-            _check_columns(file.schema_arrow, name)
+            absent = _check_columns(file.schema_arrow, name, found.header.format)
             for batch in file.iter_batches(_ROWS_PER_GROUP):
-                events += _events(batch, len(events), name)
+                events += _events(_with_columns(batch, absent), len(events), name)
     except pa.ArrowException as error:
         raise InputError([_unreadable(name, error)]) from None
     except OSError as error:
@@ -166,13 +174,17 @@ def _header(schema: pa.Schema, file: str) -> FileHeader:
     return parse_header(document, file, prefix=f"{HEADER_KEY}.")
 
 
-def _check_columns(found: pa.Schema, file: str) -> None:
+def _check_columns(found: pa.Schema, file: str, version: int) -> list[pa.Field]:
+    """Refuse what is no trace; says which columns an older format did not have yet."""
     import pyarrow as pa
 
     expected = {field.name: field.type for field in _schema()}
-    problems = []
+    problems, absent = [], []
     for name, expected_type in expected.items():
         places = found.get_all_field_indices(name)
+        if not places and version < FORMAT and name in _NEW_FIELDS:
+            absent.append(pa.field(name, expected_type))
+            continue
         if len(places) != 1:
             how = "is missing" if not places else "stands more than once"
             problems.append(Problem(f"column {how}; {_EXPECTED}", name, file))
@@ -187,6 +199,18 @@ def _check_columns(found: pa.Schema, file: str) -> None:
             problems.append(Problem(f"unknown column; {_EXPECTED}", name, file))
     if problems:
         raise InputError(problems)
+    return absent
+
+
+def _with_columns(batch: pa.RecordBatch, absent: Sequence[pa.Field]) -> pa.RecordBatch:
+    """The same rows with columns of nothing for what their format did not know."""
+    import pyarrow as pa
+
+    if not absent:
+        return batch
+    nothing = [pa.nulls(len(batch), field.type) for field in absent]
+    schema = pa.schema([*batch.schema, *absent])
+    return pa.RecordBatch.from_arrays([*batch.columns, *nothing], schema=schema)
 
 
 def _alike(left: pa.DataType, right: pa.DataType) -> bool:

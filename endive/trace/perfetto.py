@@ -28,6 +28,7 @@ from endive.trace.events import (
     Finished,
     IoPaid,
     Restarted,
+    StorageUsed,
     Submitted,
     Trace,
     Worked,
@@ -35,7 +36,8 @@ from endive.trace.events import (
 from endive.trace.text import in_words, transaction_name
 
 CATALOG_PID = 1
-CATALOG_TID = 1
+# A thread with the number of its process is shown as the main one, which no track here is.
+CATALOG_TID = 2
 _UNKNOWN_CLASS = "(class unknown)"
 _KIND_OF = {cls: name for name, cls in KINDS.items()}
 # These say what happened at an instant; all others say how time passed.
@@ -70,6 +72,7 @@ def perfetto_lines(trace: Trace, transactions: Collection[int] | None = None) ->
 def perfetto_records(trace: Trace, transactions: Collection[int] | None = None) -> Iterator[Record]:
     """The records of the timeline: names first, then slices and instants, transaction by transaction."""
     yield _name("process_name", CATALOG_PID, 0, "catalog")
+    yield _sort("process_sort_index", CATALOG_PID, 0, 0)
     yield _name("thread_name", CATALOG_PID, CATALOG_TID, "applied commits")
     events_of: dict[int, list[Event]] = {}
     for event in trace.events:
@@ -77,22 +80,28 @@ def perfetto_records(trace: Trace, transactions: Collection[int] | None = None) 
             yield _commit(event)
         if event.txn_id >= 0 and (transactions is None or event.txn_id in transactions):
             events_of.setdefault(event.txn_id, []).append(event)
+    # Viewers show the numbers of threads beside their names, so a transaction's is its id, but for T0: thread 0 is taken
+    # for the processor's idling. Processes are numbered beyond all threads.
+    beyond = max(events_of, default=0) + 1
     pids: dict[str, int] = {}
     for txn_id, events in events_of.items():
         begin = next((event for event in events if type(event) is Submitted), None)
         class_name = _UNKNOWN_CLASS if begin is None else begin.class_name
         if class_name not in pids:
-            pids[class_name] = CATALOG_PID + 1 + len(pids)
+            pids[class_name] = CATALOG_PID + 1 + beyond + len(pids)
             yield _name("process_name", pids[class_name], 0, f"class {class_name}")
-        yield from _Track(pids[class_name], txn_id, begin, events).records()
+            yield _sort("process_sort_index", pids[class_name], 0, len(pids))
+        place = {"pid": pids[class_name], "tid": txn_id or beyond}
+        yield from _Track(place, txn_id, begin, events).records()
 
 
 class _Track:
     """One transaction: its events in order, turned into slices that nest."""
 
-    def __init__(self, pid: int, txn_id: int, begin: Submitted | None, events: list[Event]) -> None:
-        # Some viewers take thread 0 for the process itself.
-        self._place = {"pid": pid, "tid": txn_id + 1}
+    def __init__(
+        self, place: dict[str, int], txn_id: int, begin: Submitted | None, events: list[Event]
+    ) -> None:
+        self._place = place
         self._txn_id = txn_id
         self._begin = begin
         self._events = events
@@ -104,6 +113,8 @@ class _Track:
         self._outcome: Record = {}
         # Reads and payments before the work belong to no attempt.
         self._has_worked = False
+        # What the store did since the last slice.
+        self._uses: list[str] = []
 
     def records(self) -> Iterator[Record]:
         """The track's name, the slice of the whole, then all that stands in it."""
@@ -119,8 +130,7 @@ class _Track:
         operation = "" if self._begin is None else f" {self._begin.operation}"
         name = f"{transaction_name(self._txn_id)}{operation}"
         yield _name("thread_name", self._place["pid"], self._place["tid"], name)
-        sort = {"sort_index": self._txn_id}
-        yield {"ph": "M", "name": "thread_sort_index", **self._place, "args": sort}
+        yield _sort("thread_sort_index", self._place["pid"], self._place["tid"], self._txn_id)
         end_us = self._now_us if last is None else max(self._now_us, _us(last.t_ms))
         status = "" if last is None else f" {last.status.replace('_', ' ')}"
         yield self._made(name + status, self._first_us, end_us, _summary(self._begin, last))
@@ -135,6 +145,8 @@ class _Track:
                 self._open_attempt()
             seen = {"seq": event.seq, "versions": list(event.versions), "read_ms": event.read_ms}
             self._slice("catalog read", event.t_called_ms + event.read_ms, seen)
+        elif isinstance(event, StorageUsed):
+            self._uses.append(in_words(event))
         elif isinstance(event, Worked):
             self._slice("runtime", event.t_ms, {"runtime_ms": event.runtime_ms})
             self._has_worked = True
@@ -174,6 +186,8 @@ class _Track:
     def _slice(self, name: str, end_ms: float, args: Record) -> None:
         """From where the track has come to until then."""
         end_us = max(self._now_us, _us(end_ms))
+        if self._uses:
+            args, self._uses = {**args, "store": self._uses}, []
         self._keep(self._made(name, self._now_us, end_us, args))
         self._now_us = end_us
 
@@ -213,6 +227,10 @@ def _begin_ms(event: Event) -> float:
 
 def _name(what: str, pid: int, tid: int, name: str) -> Record:
     return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"name": name}}
+
+
+def _sort(what: str, pid: int, tid: int, index: int) -> Record:
+    return {"ph": "M", "name": what, "pid": pid, "tid": tid, "args": {"sort_index": index}}
 
 
 def _commit(event: CommitApplied) -> Record:

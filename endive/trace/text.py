@@ -25,6 +25,7 @@ from endive.trace.events import (
     LogAppended,
     LogCompacted,
     Restarted,
+    StorageUsed,
     Submitted,
     Worked,
 )
@@ -90,6 +91,15 @@ def _classified(event: Classified) -> str:
 def _judged(event: Judged) -> str:
     real = "real" if event.is_real else "not real"
     return f"the conflict before call {event.attempt} is {real}"
+
+
+def _used(event: StorageUsed) -> str:
+    what = f"{event.artifact.replace('_', ' ')} {event.action}"
+    batches = f" in {_many(event.batches, 'batch', 'batches')}" if event.operations > 1 else ""
+    return (
+        f"used the store for {_many(event.operations, what)} of {event.size_bytes} bytes{batches}, "
+        f"which took {event.took_ms:.3f} ms"
+    )
 
 
 def _paid(event: IoPaid) -> str:
@@ -168,8 +178,8 @@ def _finished(event: Finished) -> str:
     )
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+def _many(count: int, what: str, several: str = "") -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {several or what + 's'}"
 
 
 def _numbers(numbers: Iterable[int]) -> str:
@@ -196,6 +206,7 @@ _WORDS: Mapping[type, Callable[[Any], str]] = {
     Worked: _worked,
     Classified: _classified,
     Judged: _judged,
+    StorageUsed: _used,
     IoPaid: _paid,
     CommitCalled: _called,
     CommitApplied: _applied,

@@ -2,52 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from endive.trace.events import (
     CommitApplied,
     CommitRefused,
-    Emit,
     ListAppended,
     ListRewritten,
     LogAppended,
     LogCompacted,
+    Use,
 )
+from endive.trace.recorder import CATALOG_USED, USED, Recorder, Shape
 
 
 class Witness:
     """Emits what catalogs, logs and lists do; it knows the time, which they do not."""
 
-    __slots__ = ("_emit", "_now")
+    __slots__ = ("_emit", "_now", "_record")
 
-    def __init__(self, emit: Emit, now_ms: Callable[[], float]) -> None:
-        self._emit = emit
+    def __init__(self, recorder: Recorder, now_ms: Callable[[], float]) -> None:
+        self._emit = recorder.emit
+        self._record = recorder.record
         self._now = now_ms
 
     def applied(
         self,
         txn_id: int,
         seq: int,
-        versions: Mapping[int, int],
+        written: list[tuple[int, int, int]],
         partitions: Mapping[int, tuple[int, ...]] | None,
         replaces_data: bool,
-        manifests: tuple[int, ...],
     ) -> None:
-        """A commit has just been installed as `seq`."""
-        tables = tuple(versions)
-        self._emit(
-            CommitApplied(
-                self._now(),
-                txn_id,
-                seq - 1,
-                seq,
-                tables,
-                tuple(versions.values()),
-                None if partitions is None else tuple(partitions.get(t, ()) for t in tables),
-                replaces_data,
-                manifests,
-            )
-        )
+        """A commit has just been installed as `seq`; each written table has this id, version and count of manifests."""
+        self._record((_APPLIED, self._now(), txn_id, seq, written, partitions, replaces_data))
 
     def refused(self, txn_id: int, expected_seq: int, seq: int) -> None:
         """A commit has just been turned away."""
@@ -72,3 +61,41 @@ class Witness:
     def rewrote_list(self, txn_id: int, table: int, length: int, won: bool) -> None:
         """A new manifest list is in place, this writer's or somebody else's."""
         self._emit(ListRewritten(self._now(), txn_id, table, length, won))
+
+    def was_read(self, size_bytes: int, took_ms: float) -> None:
+        """A read of the catalog is over; who it was for, the reader says next."""
+        self._emit((CATALOG_USED, ("catalog", "read", 1, size_bytes, 1, took_ms)))
+
+    def used(
+        self, txn_id: int, artifact: str, action: str, size_bytes: int, took_ms: float
+    ) -> None:
+        """An operation of a store is over."""
+        self.used_all(txn_id, [(artifact, action, 1, size_bytes, 1, took_ms)], took_ms)
+
+    def used_all(self, txn_id: int, uses: Sequence[Use], took_ms: float) -> None:
+        """Operations of a store, one kind after the other, are over."""
+        self._emit((USED, self._now(), took_ms, txn_id, uses))
+
+
+def _tell_applied(
+    events: list[Any],
+    t_ms: float,
+    txn_id: int,
+    seq: int,
+    written: list[tuple[int, int, int]],
+    partitions: Mapping[int, tuple[int, ...]] | None,
+    replaces_data: bool,
+) -> None:
+    written = sorted(written)
+    tables = tuple([table_id for table_id, _, _ in written])
+    versions = tuple([version for _, version, _ in written])
+    manifests = tuple([count for _, _, count in written])
+    touched = None if partitions is None else tuple([partitions.get(t, ()) for t in tables])
+    events.append(
+        CommitApplied(
+            t_ms, txn_id, seq - 1, seq, tables, versions, touched, replaces_data, manifests
+        )
+    )
+
+
+_APPLIED = Shape(6, _tell_applied)

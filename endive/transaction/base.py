@@ -27,19 +27,22 @@ from endive.trace import (
     Restarted,
     Worked,
 )
+from endive.trace.recorder import SEEN
 from endive.transaction.attempts import AttemptMeter
 from endive.transaction.clock import Clock, ElapsedClock
+from endive.transaction.dues import both, metadata_reads, metadata_writes
 from endive.transaction.events import classified, reading
 from endive.transaction.payer import Payer
 from endive.transaction.pricing import (
     CROSS_TABLE,
-    NOTHING_DUE,
     OVERLAP,
-    Dues,
     Finding,
-    both,
+    Situation,
     find,
+    may_be_real,
+    merging_dues,
     preparation,
+    versions_read,
 )
 from endive.transaction.result import (
     MAX_RETRIES_REASON,
@@ -49,7 +52,7 @@ from endive.transaction.result import (
     Extras,
     TransactionResult,
     TransactionStatus,
-    make_result,
+    result_of,
 )
 from endive.transaction.retry import PLAIN, Backoff, CommitOptions
 
@@ -157,35 +160,25 @@ class Transaction(ABC):
 
     # What the protocol asks. An operation priced by a cost table answers from it; any other one by the two above.
 
-    def attempt_cost(
-        self, commits: int, replaced: int, manifests: int, ml_append_mode: bool
-    ) -> ConflictCost:
-        """What attempt 0 costs for one table with so many manifests."""
-        return self.get_per_attempt_cost(ml_append_mode)
+    def attempt_cost(self, at: Situation) -> ConflictCost:
+        """What attempt 0 costs for one table."""
+        return self.get_per_attempt_cost(at.ml_append_mode)
 
-    def validation_cost(
-        self,
-        conflict_class: str,
-        commits: int,
-        replaced: int,
-        manifests: int,
-        ml_append_mode: bool,
-    ) -> ConflictCost:
-        """What it costs to find out whether a conflict of this class is real."""
-        if conflict_class != OVERLAP:
+    def validation_cost(self, at: Situation) -> ConflictCost:
+        """What it costs to find out whether a conflict is real."""
+        if at.conflict_class != OVERLAP:
             return NO_COST
-        return self.get_conflict_cost(commits, ml_append_mode)
+        return self.get_conflict_cost(at.commits, at.ml_append_mode)
 
-    def rebuild_cost(
-        self,
-        conflict_class: str,
-        commits: int,
-        replaced: int,
-        manifests: int,
-        ml_append_mode: bool,
-    ) -> ConflictCost:
+    def rebuild_cost(self, at: Situation) -> ConflictCost:
         """What a retry costs for one table before its commit call."""
-        return self.get_per_attempt_cost(ml_append_mode) if conflict_class == OVERLAP else NO_COST
+        if at.conflict_class != OVERLAP:
+            return NO_COST
+        return self.get_per_attempt_cost(at.ml_append_mode)
+
+    def merging_cost(self, at: Situation, conflicting: int) -> ConflictCost:
+        """What it costs to merge so many manifests that are in real conflict."""
+        return NO_COST
 
     def only_replaced_data_conflicts(self) -> bool:
         """Whether appends by others can never fail this operation."""
@@ -241,7 +234,7 @@ class Transaction(ABC):
             self.status = TransactionStatus.EXECUTING
             start = seen = yield from self._read(catalog, clock, emit)
             payer.learn_lists(seen)
-            yield from payer.pay(self._metadata_reads(1, options), seen, "start_io_ms", "start")
+            yield from payer.pay(metadata_reads(self, 1, options), seen, "start_io_ms", "start")
 
             # 2. Do the work.
             yield self.runtime_ms
@@ -276,12 +269,12 @@ class Transaction(ABC):
                     if emit is not None:
                         emit(classified(clock.now, self, finding))
                     # f, g. Pay for resolving the conflict; a real one may end it all.
-                    again = self._metadata_reads(table.metadata_reads_per_retry, options)
+                    again = metadata_reads(self, table.metadata_reads_per_retry, options)
                     width = 1 if table.sequential_validation else None
                     dues = both(finding.validation, again)
                     yield from payer.pay(dues, current, "conflict_io_ms", "validate", width)
                     is_real = False
-                    if self._may_be_real(finding):
+                    if may_be_real(self, finding):
                         is_real = conflict_detector.is_real_conflict(self, current, start)
                         if emit is not None and self.can_have_real_conflict():
                             emit(Judged(clock.now, self.txn_id, self.commit_calls, is_real))
@@ -292,14 +285,14 @@ class Transaction(ABC):
                     if is_real and self.should_abort_on_real_conflict():
                         break
                     if is_real and table.merges_real_conflicts:
-                        merging = self._merging_dues(finding, current, options, ml_append_mode)
+                        merging = merging_dues(self, finding, current, options, ml_append_mode)
                         yield from payer.pay(merging, current, "conflict_io_ms", "merge")
                     seen = current
 
                 # a. Pay for the attempt; a table without overlap still has its valid manifests (§8.12).
                 dues, merged = preparation(self, seen, finding, attempt == 0, ml_append_mode)
                 if table.writes_metadata_every_attempt:
-                    dues = both(dues, self._metadata_writes(options))
+                    dues = both(dues, metadata_writes(self, options))
                 reason = "rebuild" if attempt else "attempt"
                 yield from payer.pay(dues, seen, "per_attempt_io_ms", reason)
 
@@ -312,7 +305,7 @@ class Transaction(ABC):
                     writes,
                     log_entry_size,
                     merged,
-                    self._versions_read(seen) if options.serializable else None,
+                    versions_read(self, seen) if options.serializable else None,
                 )
                 called_ms = clock.now
                 if emit is not None:
@@ -335,7 +328,7 @@ class Transaction(ABC):
                 # c. On success, done. After the last attempt, done too: nothing more is read or paid.
                 if result.success and not table.writes_metadata_every_attempt:
                     yield from payer.pay(
-                        self._metadata_writes(options), seen, "per_attempt_io_ms", "install"
+                        metadata_writes(self, options), seen, "per_attempt_io_ms", "install"
                     )
                 if meter is not None:
                     self._note("committed" if result.success else "failed", options)
@@ -372,62 +365,9 @@ class Transaction(ABC):
         self.catalog_read_ms += read_ms
         if emit is not None:
             tables, seq = snapshot.tables, snapshot.seq
-            emit(reading(self, tables, seq, snapshot.timestamp_ms, called_ms, read_ms))
+            read = reading(self, tables, seq, snapshot.timestamp_ms, called_ms, read_ms)
+            emit((SEEN, read))
         return snapshot
-
-    def _may_be_real(self, finding: Finding) -> bool:
-        """Whether there is anything to ask the detector."""
-        if not finding.overlaps:
-            return False
-        return finding.validated.replaced > 0 or not self.only_replaced_data_conflicts()
-
-    def _metadata_reads(self, each: int, options: CommitOptions) -> Dues:
-        if options.metadata_inlined or not each:
-            return NOTHING_DUE
-        accessed = sorted(self.tables_read | self.tables_written)
-        return dict.fromkeys(accessed, ConflictCost(metadata_reads=each))
-
-    def _metadata_writes(self, options: CommitOptions) -> Dues:
-        if options.metadata_inlined:
-            return NOTHING_DUE
-        return dict.fromkeys(sorted(self.tables_written), ConflictCost(metadata_writes=1))
-
-    def _versions_read(self, seen: CatalogSnapshot) -> dict[int, int]:
-        read_only = self.tables_read - self.tables_written
-        return {table_id: seen.tables[table_id].version for table_id in sorted(read_only)}
-
-    def _merging_dues(
-        self,
-        finding: Finding,
-        current: CatalogSnapshot,
-        options: CommitOptions,
-        ml_append_mode: bool,
-    ) -> Dues:
-        if options.conflict_rng is None:
-            raise ValueError("merging real conflicts draws from options.conflict_rng; give one")
-        u = options.conflict_rng.random_sample()
-        conflicting = 1 + int(u * self.table.conflicting_manifests)
-        first = min(table_id for table_id, found in finding.classes.items() if found == OVERLAP)
-        return {
-            first: self.merging_cost(
-                conflicting,
-                finding.validated.commits,
-                finding.validated.replaced,
-                current.tables[first].manifests,
-                ml_append_mode,
-            )
-        }
-
-    def merging_cost(
-        self,
-        conflicting: int,
-        commits: int,
-        replaced: int,
-        manifests: int,
-        ml_append_mode: bool,
-    ) -> ConflictCost:
-        """What it costs to merge so many manifests that are in real conflict."""
-        return NO_COST
 
     def own_extras(self) -> Extras:
         """What only this transaction has; made when first asked for."""
@@ -517,57 +457,7 @@ class Transaction(ABC):
 
     def result(self, now_ms: float, abort_reason: str | None = None) -> TransactionResult:
         """What has become of the transaction by `now_ms`, finished or not."""
-        committed = self.status is TransactionStatus.COMMITTED
-        aborted = self.status is TransactionStatus.ABORTED
-        extras = self.extras
-        total_ms = now_ms - self.submit_time_ms
-        worked = self.work_done_ms >= 0.0
-        unfinished_ms = 0.0
-        if not (committed or aborted):
-            explained_ms = (
-                self.catalog_read_ms
-                + extras.start_io_ms
-                + self.per_attempt_io_ms
-                + self.conflict_io_ms
-                + self.catalog_commit_ms
-                + self.backoff_ms
-                + extras.rework_ms
-                + (self.runtime_ms if worked else 0.0)
-            )
-            unfinished_ms = max(0.0, total_ms - explained_ms)
-        return make_result(
-            self.status,
-            self.txn_id,
-            now_ms if committed else -1.0,
-            now_ms if aborted else -1.0,
-            abort_reason,
-            max(0, self.commit_calls - 1),
-            now_ms - self.work_done_ms if worked else 0.0,
-            total_ms,
-            self.operation_type,
-            self.runtime_ms,
-            self.manifest_list_reads,
-            self.manifest_list_writes,
-            self.manifest_file_reads,
-            self.manifest_file_writes,
-            self.catalog_read_ms,
-            self.per_attempt_io_ms,
-            self.conflict_io_ms,
-            self.catalog_commit_ms,
-            self.submit_time_ms,
-            self.historical_ml_reads,
-            self.manifest_list_appends,
-            self.backoff_ms,
-            unfinished_ms,
-            extras.start_io_ms,
-            extras.rework_ms,
-            extras.metadata_reads,
-            extras.metadata_writes,
-            extras.restarts,
-            self.false_conflicts,
-            self.real_conflicts,
-            self.class_name,
-        )
+        return result_of(self, now_ms, abort_reason)
 
 
 _ATTEMPT = ConflictCost(manifest_list_reads=1, manifest_file_writes=1, manifest_list_writes=1)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from endive.catalog import TableMetadata
 from endive.cost_model import ConflictCost
-from endive.trace import CatalogRead, Classified, Finished, IoPaid, Submitted
+from endive.trace import CatalogRead, Classified, Finished, Shape, Submitted, Use
+from endive.trace.recorder import PAID
 from endive.transaction.result import TransactionResult, TransactionStatus
 
 if TYPE_CHECKING:
@@ -17,21 +19,44 @@ _NONE: tuple[int, ...] = ()
 _OUTCOMES = {TransactionStatus.COMMITTED: "committed", TransactionStatus.ABORTED: "aborted"}
 
 
-def submitted(txn: Transaction) -> Submitted:
+def submitted(txn: Transaction) -> tuple[Any, ...]:
     """It begins."""
-    written, partitions = sorted(txn.tables_written), txn.partitions_written
-    return Submitted(
+    return (
+        _SUBMITTED,
         txn.submit_time_ms,
         txn.txn_id,
         txn.class_name,
         txn.operation_type,
-        tuple(sorted(txn.tables_read | txn.tables_written)),
-        tuple(written),
-        None
-        if partitions is None
-        else tuple(tuple(sorted(partitions.get(table_id, ()))) for table_id in written),
+        txn.tables_read,
+        txn.tables_written,
+        txn.partitions_written,
         txn.runtime_ms,
     )
+
+
+def _tell_submitted(
+    events: list[Any],
+    t_ms: float,
+    txn_id: int,
+    class_name: str,
+    operation: str,
+    tables_read: frozenset[int],
+    tables_written: frozenset[int],
+    partitions: Mapping[int, frozenset[int]] | None,
+    runtime_ms: float,
+) -> None:
+    written, touched = sorted(tables_written), None
+    if partitions is not None:
+        touched = tuple([tuple(sorted(partitions.get(table_id, ()))) for table_id in written])
+    accessed = tuple(sorted(tables_read | tables_written))
+    events.append(
+        Submitted(
+            t_ms, txn_id, class_name, operation, accessed, tuple(written), touched, runtime_ms
+        )
+    )
+
+
+_SUBMITTED = Shape(8, _tell_submitted)
 
 
 def reading(
@@ -81,10 +106,16 @@ def classified(now_ms: float, txn: Transaction, finding: Finding) -> Classified:
 
 
 def paid(
-    now_ms: float, txn: Transaction, reason: str, paid_ms: float, cost: ConflictCost
-) -> IoPaid:
-    """A payment is over."""
-    return IoPaid(now_ms, txn.txn_id, txn.commit_calls, reason, paid_ms, counts_of(cost))
+    now_ms: float,
+    txn: Transaction,
+    reason: str,
+    paid_ms: float,
+    cost: ConflictCost,
+    uses: Sequence[Use],
+) -> tuple[Any, ...]:
+    """A payment is over, and the store was used for this."""
+    counts = counts_of(cost)
+    return (PAID, now_ms, txn.txn_id, txn.commit_calls, reason, paid_ms, counts, uses)
 
 
 def counts_of(cost: ConflictCost) -> tuple[int, ...]:
@@ -101,8 +132,19 @@ def counts_of(cost: ConflictCost) -> tuple[int, ...]:
     )
 
 
-def finished(result: TransactionResult, now_ms: float) -> Finished:
+def finished(result: TransactionResult, now_ms: float) -> tuple[Any, ...]:
     """It has ended, or the run has ended around it."""
+    return _FINISHED, result, now_ms
+
+
+def _tell_finished(events: list[Any], result: TransactionResult, now_ms: float) -> None:
+    events.append(_finished(result, now_ms))
+
+
+_FINISHED = Shape(2, _tell_finished)
+
+
+def _finished(result: TransactionResult, now_ms: float) -> Finished:
     return Finished(
         now_ms,
         result.txn_id,

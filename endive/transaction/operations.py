@@ -8,7 +8,7 @@ from typing import Any
 
 from endive.cost_model import NO_COST, ConflictCost, OperationPrices, Price
 from endive.transaction.base import Transaction
-from endive.transaction.pricing import OVERLAP
+from endive.transaction.pricing import OVERLAP, Situation
 
 
 class PricedTransaction(Transaction):
@@ -35,101 +35,58 @@ class PricedTransaction(Transaction):
 
     def get_conflict_cost(self, n_snapshots_behind: int, ml_append_mode: bool) -> ConflictCost:
         """What validating an overlap costs."""
-        return self._validation(OVERLAP, n_snapshots_behind, 0, 0, ml_append_mode)
+        return self._validation(Situation(OVERLAP, n_snapshots_behind, 0, 0, ml_append_mode))
 
     def get_per_attempt_cost(self, ml_append_mode: bool) -> ConflictCost:
         """What attempt 0 costs for one table."""
-        return self._price(self.prices.attempt, 0, 0, 0, ml_append_mode)
+        return self._price(self.prices.attempt, Situation(OVERLAP, 0, 0, 0, ml_append_mode))
 
-    def attempt_cost(
-        self, commits: int, replaced: int, manifests: int, ml_append_mode: bool
-    ) -> ConflictCost:
-        """What attempt 0 costs for one table with so many manifests."""
+    def attempt_cost(self, at: Situation) -> ConflictCost:
+        """What attempt 0 costs for one table."""
         if type(self).get_per_attempt_cost is not PricedTransaction.get_per_attempt_cost:
-            return super().attempt_cost(commits, replaced, manifests, ml_append_mode)
-        price = self._price(self.prices.attempt, commits, replaced, manifests, ml_append_mode)
-        return self._with_merging(price, manifests)
+            return super().attempt_cost(at)
+        return self._with_merging(self._price(self.prices.attempt, at), at.manifests)
 
-    def validation_cost(
-        self,
-        conflict_class: str,
-        commits: int,
-        replaced: int,
-        manifests: int,
-        ml_append_mode: bool,
-    ) -> ConflictCost:
-        """What it costs to find out whether a conflict of this class is real."""
+    def validation_cost(self, at: Situation) -> ConflictCost:
+        """What it costs to find out whether a conflict is real."""
         if type(self).get_conflict_cost is not PricedTransaction.get_conflict_cost:
-            return super().validation_cost(
-                conflict_class, commits, replaced, manifests, ml_append_mode
-            )
-        return self._validation(conflict_class, commits, replaced, manifests, ml_append_mode)
+            return super().validation_cost(at)
+        return self._validation(at)
 
-    def rebuild_cost(
-        self,
-        conflict_class: str,
-        commits: int,
-        replaced: int,
-        manifests: int,
-        ml_append_mode: bool,
-    ) -> ConflictCost:
+    def rebuild_cost(self, at: Situation) -> ConflictCost:
         """What a retry costs for one table before its commit call."""
         if type(self).get_per_attempt_cost is not PricedTransaction.get_per_attempt_cost:
-            return super().rebuild_cost(
-                conflict_class, commits, replaced, manifests, ml_append_mode
-            )
-        rebuild = self.prices.rebuild.get(conflict_class)
+            return super().rebuild_cost(at)
+        rebuild = self.prices.rebuild.get(at.conflict_class)
         if rebuild is None:
             return NO_COST
-        price = self._price(rebuild, commits, replaced, manifests, ml_append_mode)
-        return self._with_merging(price, manifests)
+        price = self._price(rebuild, at)
+        return self._with_merging(price, at.manifests)
 
-    def merging_cost(
-        self,
-        conflicting: int,
-        commits: int,
-        replaced: int,
-        manifests: int,
-        ml_append_mode: bool,
-    ) -> ConflictCost:
+    def merging_cost(self, at: Situation, conflicting: int) -> ConflictCost:
         """What it costs to merge so many manifests that are in real conflict."""
         price = self.prices.merge_on_real_conflict
         if price is None:
             return NO_COST
-        return self._price(price, commits, replaced, manifests, ml_append_mode, conflicting)
+        return self._price(price, at, conflicting)
 
     def merges_at(self, manifests: int) -> bool:
         """Whether the manifests of a table that has so many are due to be merged."""
         minimum = self.prices.min_count_to_merge
         return minimum is not None and manifests + 1 >= minimum
 
-    def _validation(
-        self,
-        conflict_class: str,
-        commits: int,
-        replaced: int,
-        manifests: int,
-        ml_append_mode: bool,
-    ) -> ConflictCost:
-        validate = self.prices.validate.get(conflict_class)
+    def _validation(self, at: Situation) -> ConflictCost:
+        validate = self.prices.validate.get(at.conflict_class)
         if validate is None:
             return NO_COST
-        return self._price(validate, commits, replaced, manifests, ml_append_mode)
+        return self._price(validate, at)
 
-    def _price(
-        self,
-        price: Price,
-        commits: int,
-        replaced: int,
-        manifests: int,
-        ml_append_mode: bool,
-        conflicting: int = 0,
-    ) -> ConflictCost:
+    def _price(self, price: Price, at: Situation, conflicting: int = 0) -> ConflictCost:
         if price.is_free:
             return NO_COST
-        merged = math.floor(commits * self.manifests_per_concurrent_commit)
-        cost = price.cost(commits, replaced, merged, manifests, conflicting)
-        return cost.appending() if ml_append_mode else cost
+        merged = math.floor(at.commits * self.manifests_per_concurrent_commit)
+        cost = price.cost(at.commits, at.replaced, merged, at.manifests, conflicting)
+        return cost.appending() if at.ml_append_mode else cost
 
     def _with_merging(self, cost: ConflictCost, manifests: int) -> ConflictCost:
         if cost is NO_COST or not self.merges_at(manifests):

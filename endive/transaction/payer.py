@@ -6,11 +6,17 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING
 
 from endive.catalog import CatalogSnapshot, ListAppend
-from endive.cost_model import NO_COST, ConflictCost, payment_by_table_ms, payment_ms
+from endive.cost_model import (
+    NO_COST,
+    ConflictCost,
+    payment,
+    payment_by_table,
+    total_of_uses_ms,
+)
 from endive.storage import StorageProvider
 from endive.transaction.clock import Clock
+from endive.transaction.dues import Dues, total_of
 from endive.transaction.events import paid
-from endive.transaction.pricing import Dues, total_of
 from endive.transaction.retry import CommitOptions
 
 if TYPE_CHECKING:
@@ -52,18 +58,19 @@ class Payer:
         if cost != NO_COST:
             storage, growth = self._storage, self._options.growth
             if growth is None:
-                paid_ms = payment_ms(storage, cost, width)
+                uses = payment(storage, cost, width)
             else:
                 sized = [
                     (cost, growth.sizes(storage.sizes, at_hand.tables[table].version))
                     for table, cost in dues.items()
                 ]
-                paid_ms = payment_by_table_ms(storage, sized, width)
+                uses = payment_by_table(storage, sized, width)
+            paid_ms = total_of_uses_ms(uses)
             yield paid_ms
             self._book(part, paid_ms)
             self._txn.count(cost)
             if self._options.emit is not None:
-                self._options.emit(paid(self._clock.now, self._txn, reason, paid_ms, cost))
+                self._options.emit(paid(self._clock.now, self._txn, reason, paid_ms, cost, uses))
         for table, count in appends.items():
             for _ in range(count):
                 yield from self._append(table, part)
@@ -89,7 +96,8 @@ class Payer:
                     manifest_list_reads=done.list_reads,
                     manifest_list_writes=done.list_writes,
                 )
-                self._options.emit(paid(began_ms, txn, "list", spent_ms, cost))
+                # The lists themselves tell what they used the store for.
+                self._options.emit(paid(began_ms, txn, "list", spent_ms, cost, ()))
 
         yield from lists.append_entry(
             table_id, self._list_lengths[table_id], count, txn_id=txn.txn_id

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from endive.catalog import CatalogSnapshot
 from endive.cost_model import NO_COST, ConflictCost
+from endive.transaction.dues import Dues
 
 if TYPE_CHECKING:
     from endive.transaction.base import Transaction
+    from endive.transaction.retry import CommitOptions
 
 CROSS_TABLE = "cross_table"
 READ_SET = "read_set"
@@ -22,28 +24,17 @@ OVERLAP = "overlap"
 _SEVERITY = {CROSS_TABLE: 0, READ_SET: 1, DISJOINT_PARTITIONS: 2, OVERLAP: 3}
 
 
-Dues = Mapping[int, ConflictCost]
-"""What is to be paid in one step, table by table in ascending order of id."""
+class Situation(NamedTuple):
+    """What an operation is priced on: how it found one table."""
 
-NOTHING_DUE: Dues = {}
-
-
-def total_of(dues: Dues) -> ConflictCost:
-    """All of it, whichever table it is for."""
-    total = NO_COST
-    for cost in dues.values():
-        total = total.plus(cost)
-    return total
-
-
-def both(dues: Dues, others: Dues) -> Dues:
-    """The dues of two kinds in one step."""
-    if not others:
-        return dues
-    added = dict(dues)
-    for table_id, cost in others.items():
-        added[table_id] = added.get(table_id, NO_COST).plus(cost)
-    return {table_id: added[table_id] for table_id in sorted(added)}
+    conflict_class: str
+    """Attempt 0 counts as overlap: all is to be done."""
+    commits: int
+    """How many commits the table was left behind, as the history scope counts."""
+    replaced: int
+    """How many of them replaced data."""
+    manifests: int
+    ml_append_mode: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +162,39 @@ def _validation(
 ) -> ConflictCost:
     manifests = current.tables[table_id].manifests
     return txn.validation_cost(
-        conflict_class, behind.commits, behind.replaced, manifests, ml_append_mode
+        Situation(conflict_class, behind.commits, behind.replaced, manifests, ml_append_mode)
     )
+
+
+def may_be_real(txn: Transaction, finding: Finding) -> bool:
+    """Whether there is anything to ask the detector."""
+    if not finding.overlaps:
+        return False
+    return finding.validated.replaced > 0 or not txn.only_replaced_data_conflicts()
+
+
+def merging_dues(
+    txn: Transaction,
+    finding: Finding,
+    current: CatalogSnapshot,
+    options: CommitOptions,
+    ml_append_mode: bool,
+) -> Dues:
+    """What merging a real conflict costs; how many manifests conflict is drawn."""
+    if options.conflict_rng is None:
+        raise ValueError("merging real conflicts draws from options.conflict_rng; give one")
+    u = options.conflict_rng.random_sample()
+    conflicting = 1 + int(u * txn.table.conflicting_manifests)
+    first = min(table_id for table_id, found in finding.classes.items() if found == OVERLAP)
+    far, manifests = finding.validated, current.tables[first].manifests
+    at = Situation(OVERLAP, far.commits, far.replaced, manifests, ml_append_mode)
+    return {first: txn.merging_cost(at, conflicting)}
+
+
+def versions_read(txn: Transaction, seen: CatalogSnapshot) -> dict[int, int]:
+    """What a serializable commit expects of the tables that it only read."""
+    read_only = txn.tables_read - txn.tables_written
+    return {table_id: seen.tables[table_id].version for table_id in sorted(read_only)}
 
 
 def preparation(
@@ -191,12 +213,9 @@ def preparation(
     for table_id in sorted(tables) if len(txn.tables_written) > 1 else tables:
         manifests = seen.tables[table_id].manifests
         far = NOTHING_BEHIND if finding is None else finding.behind[table_id]
-        if finding is None or is_first:
-            price = txn.attempt_cost(far.commits, far.replaced, manifests, ml_append_mode)
-        else:
-            price = txn.rebuild_cost(
-                finding.classes[table_id], far.commits, far.replaced, manifests, ml_append_mode
-            )
+        found = OVERLAP if finding is None or is_first else finding.classes[table_id]
+        at = Situation(found, far.commits, far.replaced, manifests, ml_append_mode)
+        price = txn.attempt_cost(at) if is_first else txn.rebuild_cost(at)
         if price is not NO_COST and txn.merges_at(manifests):
             merged.append(table_id)
         if price is not NO_COST:

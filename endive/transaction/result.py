@@ -11,6 +11,7 @@ from endive.utils import maker
 
 if TYPE_CHECKING:
     from endive.transaction.attempts import AttemptMeter
+    from endive.transaction.base import Transaction
 
 MAX_RETRIES_REASON = "max_retries"
 VALIDATION_REASON = "validation_exception"
@@ -88,3 +89,58 @@ class Extras:
 
 NO_EXTRAS = Extras()
 """Shared by all that have none; never written to."""
+
+
+def result_of(txn: Transaction, now_ms: float, abort_reason: str | None) -> TransactionResult:
+    """What has become of a transaction by `now_ms`, finished or not."""
+    committed = txn.status is TransactionStatus.COMMITTED
+    aborted = txn.status is TransactionStatus.ABORTED
+    extras = txn.extras
+    total_ms = now_ms - txn.submit_time_ms
+    worked = txn.work_done_ms >= 0.0
+    unfinished_ms = 0.0
+    if not (committed or aborted):
+        explained_ms = (
+            txn.catalog_read_ms
+            + extras.start_io_ms
+            + txn.per_attempt_io_ms
+            + txn.conflict_io_ms
+            + txn.catalog_commit_ms
+            + txn.backoff_ms
+            + extras.rework_ms
+            + (txn.runtime_ms if worked else 0.0)
+        )
+        unfinished_ms = max(0.0, total_ms - explained_ms)
+    return make_result(
+        txn.status,
+        txn.txn_id,
+        now_ms if committed else -1.0,
+        now_ms if aborted else -1.0,
+        abort_reason,
+        max(0, txn.commit_calls - 1),
+        now_ms - txn.work_done_ms if worked else 0.0,
+        total_ms,
+        txn.operation_type,
+        txn.runtime_ms,
+        txn.manifest_list_reads,
+        txn.manifest_list_writes,
+        txn.manifest_file_reads,
+        txn.manifest_file_writes,
+        txn.catalog_read_ms,
+        txn.per_attempt_io_ms,
+        txn.conflict_io_ms,
+        txn.catalog_commit_ms,
+        txn.submit_time_ms,
+        txn.historical_ml_reads,
+        txn.manifest_list_appends,
+        txn.backoff_ms,
+        unfinished_ms,
+        extras.start_io_ms,
+        extras.rework_ms,
+        extras.metadata_reads,
+        extras.metadata_writes,
+        extras.restarts,
+        txn.false_conflicts,
+        txn.real_conflicts,
+        txn.class_name,
+    )

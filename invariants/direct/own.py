@@ -5,7 +5,7 @@ All latencies are constants and effects come half-way, so each operation has two
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +19,13 @@ from endive.catalog import (
     InstantCatalog,
     IntentionRecord,
 )
+from endive.catalog.log import CatalogLog
 from endive.latency import FixedLatency
 from endive.profiles import load_profiles
 from endive.storage import ProfileStorageProvider
 from invariants.direct.adapter import Seen
 
+_DATA = (bool, int, float, str, tuple, list, dict, set, frozenset, CatalogSnapshot)
 RECORD_BYTES = 100
 PARTITIONS_PER_TABLE = 2
 READ_MS = 4.0
@@ -113,6 +115,23 @@ class OwnTarget:
         # The discovery read comes after an append that landed; the outcome is settled by then.
         return is_commit and waits_ms[-2:] == [APPEND_MS / 2, READ_MS / 2]
 
+    def fingerprint(self) -> Hashable:
+        """All that a call can look at. Latencies are constants, so streams count for nothing; nor do counters, which nobody reads."""
+        state = self.catalog.state
+        log = getattr(self.catalog, "log", None)
+        store = getattr(self.catalog, "_storage", None)
+        return (
+            state.seq,
+            tuple(state.tables),
+            state.details,
+            tuple(state._table_changed_at),
+            frozenset(state._partition_changed_at.items()),
+            None if log is None else _plain(log),
+            None if store is None else (*store._versions.items(), *store._lengths.items()),
+            # Whatever else a catalog keeps for itself, such as what somebody read last.
+            *(repr(each) for each in vars(self.catalog).values() if isinstance(each, _DATA)),
+        )
+
     def read(self) -> Generator[float, None, Seen]:
         """A read, wait by wait."""
         snapshot = yield from self.catalog.read()
@@ -130,6 +149,13 @@ class OwnTarget:
         record = IntentionRecord(txn_id, seen.seq, writes, partitions, RECORD_BYTES)
         result = yield from self.catalog.commit(seen.seq, writes, 0.0, record)
         return result.success
+
+
+def _plain(log: CatalogLog) -> Hashable:
+    """Every attribute of a log but its counters, so that a new one is not forgotten."""
+    names = [name for name in log.__slots__ if name != "counters"]
+    values = [getattr(log, name) for name in names]
+    return tuple(tuple(each) if isinstance(each, list) else each for each in values)
 
 
 def as_seen(snapshot: CatalogSnapshot) -> Seen:

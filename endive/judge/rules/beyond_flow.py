@@ -18,6 +18,7 @@ from endive.trace import (
     Event,
     Finished,
     IoPaid,
+    StorageUsed,
     Submitted,
     Worked,
 )
@@ -179,6 +180,9 @@ def events_are_in_order(replay: Replay, tally: Tally) -> Iterator[Violation]:
     last_step: Event | None = None
     for event in replay.events:
         tally.look()
+        if isinstance(event, StorageUsed):
+            # Told when the whole that it is a part of is over, and held against that (`storage-explains-payments`).
+            continue
         # A read is told when it is over, though its snapshot is of an instant before.
         now_ms = read_end_ms(event) if isinstance(event, CatalogRead) else event.t_ms
         if now_ms < last_ms - CLOSE_MS:

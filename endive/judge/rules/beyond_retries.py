@@ -8,7 +8,7 @@ from endive.judge.lives import Run
 from endive.judge.model import Invariant, Kind, Tally, Violation
 from endive.judge.replay import CLOSE_MS, Replay
 from endive.judge.settings import has_config, section
-from endive.trace import CommitReturned, Finished, Header, IoPaid
+from endive.trace import CommitReturned, Finished, Header, IoPaid, StorageUsed
 
 BEYOND = "beyond §8"
 OUT_OF_RETRIES = "max_retries"
@@ -91,7 +91,11 @@ def nothing_comes_after_the_end(replay: Replay, tally: Tally) -> Iterator[Violat
             if not isinstance(event, Finished):
                 after.append(event)
         if finished.status == "committed":
-            after = [e for e in after if not (isinstance(e, IoPaid) and e.reason == "install")]
+            rest = [e for e in after if not (isinstance(e, IoPaid) and e.reason == "install")]
+            if len(rest) < len(after):
+                # What the store did for that payment; `storage-explains-payments` holds it to the payment.
+                rest = [e for e in rest if not isinstance(e, StorageUsed)]
+            after = rest
         if after:
             done = ", ".join(type(event).__name__ for event in reversed(after))
             story = f"{life.name} was through with its last commit call ({finished.abort_reason or 'committed'}), and went on: {done}"

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 from types import ModuleType
+from typing import Any
 
 from endive.judge.model import Invariant, Kind, Scope, Tally, Violation
 from endive.judge.settings import section
 from endive.judge.sources import trees_of
-from endive.trace import Event, Header, Submitted, Trace
+from endive.trace import BACKGROUND_ID, CommitApplied, Event, Header, Submitted, Trace
 
 # What of NumPy's random module has a seed, or keeps one for its owner.
 _SEEDED = {"RandomState", "MT19937", "SeedSequence", "get_state", "set_state", "seed"}
@@ -29,17 +30,61 @@ def runs_are_the_same(pair: tuple[Trace, Trace], tally: Tally) -> Iterator[Viola
 
 
 def submissions_are_the_same(pair: tuple[Trace, Trace], tally: Tally) -> Iterator[Violation]:
-    """Another store or catalog leaves what is submitted, and when, as it was."""
+    """Another store, catalog, detector, cost table or class leaves what a class submits, and when, as it was."""
     a, b = pair
-    if a.header.seed != b.header.seed or _load(a.header) != _load(b.header):
+    if a.header.seed != b.header.seed or _world(a.header) != _world(b.header):
         return
-    if _waits_for_its_own(a.header):
-        # Clients that wait for their own transactions submit when those end, whatever was drawn.
+    mine, other = _classes(a.header), _classes(b.header)
+    if mine == other and _script(a.header) == _script(b.header) and not _wait(mine):
+        tally.look()
+        yield from _first_difference(
+            pair, _submitted(a.events), _submitted(b.events), "the same seed and workload"
+        )
+    else:
+        scripted = {line.get("name", "script") for each in pair for line in _script(each.header)}
+        # The place of a class fixes its streams, so classes are compared place by place.
+        for one, another in zip(mine, other, strict=False):
+            name = one.get("name")
+            if one != another or one.get("kind") not in _BY_DRAW or name in scripted:
+                continue
+            tally.look()
+            told = f"the same seed and class {name!r}"
+            # Ids count over all classes, so they tell of the others.
+            first = [event._replace(txn_id=0) for event in _submitted(a.events, name)]
+            second = [event._replace(txn_id=0) for event in _submitted(b.events, name)]
+            yield from _first_difference(pair, first, second, told)
+    yield from _landed_the_same(pair, mine, other, tally)
+
+
+def _landed_the_same(
+    pair: tuple[Trace, Trace], mine: Classes, other: Classes, tally: Tally
+) -> Iterator[Violation]:
+    """The same for what lands from elsewhere, if all of it comes from the same classes."""
+    rivals = [
+        [(place, each) for place, each in enumerate(classes) if each.get("kind") == "background"]
+        for classes in (mine, other)
+    ]
+    if not rivals[0] or rivals[0] != rivals[1] or any(_script(each.header) for each in pair):
         return
     tally.look()
-    first = [event for event in a.events if isinstance(event, Submitted)]
-    second = [event for event in b.events if isinstance(event, Submitted)]
-    yield from _first_difference(pair, first, second, "the same seed and workload")
+    # Which seq and versions they make depends on whom they meet.
+    first, second = (
+        [
+            event._replace(seq_before=0, seq_after=0, versions=(), manifests=())
+            for event in each.events
+            if isinstance(event, CommitApplied) and event.txn_id == BACKGROUND_ID
+        ]
+        for each in pair
+    )
+    yield from _first_difference(pair, first, second, "the same seed and background load")
+
+
+def _submitted(events: Sequence[Event], class_name: str | None = None) -> list[Submitted]:
+    return [
+        event
+        for event in events
+        if isinstance(event, Submitted) and class_name in (None, event.class_name)
+    ]
 
 
 def _first_difference(
@@ -59,9 +104,22 @@ def _first_difference(
         return
 
 
-def _load(header: Header) -> object:
-    """All that decides what is submitted and when."""
-    transaction = section(header, "transaction")
+Classes = Sequence[Mapping[str, Any]]
+# Kinds of load that submit by what is drawn or by the clock, whatever becomes of their transactions.
+_BY_DRAW = ("open", "periodic")
+
+
+def _world(header: Header) -> object:
+    """What all classes draw from: for how long, and which tables and partitions there are."""
+    topology = header.num_tables, header.partitions_per_table, header.group_of
+    return header.duration_ms, *topology
+
+
+def _classes(header: Header) -> Classes:
+    """All classes with all that decides what they submit and when; without any, the transactions are the only one."""
+    workload, transaction = section(header, "workload"), section(header, "transaction")
+    if "class" in workload or _script(header):
+        return list(workload.get("class", ()))
     names = (
         "runtime",
         "inter_arrival",
@@ -71,20 +129,17 @@ def _load(header: Header) -> object:
         "table_selector",
         "partition_selector",
     )
-    return (
-        {name: transaction.get(name) for name in names},
-        section(header, "workload"),
-        header.duration_ms,
-        header.num_tables,
-        header.partitions_per_table,
-        header.group_of,
-    )
+    settings = {name: transaction[name] for name in names if name in transaction}
+    return [{"name": "default", "kind": "open", **settings}]
 
 
-def _waits_for_its_own(header: Header) -> bool:
-    return any(
-        each.get("kind") == "closed" for each in section(header, "workload").get("class", ())
-    )
+def _script(header: Header) -> Classes:
+    return list(section(header, "workload").get("script", ()))
+
+
+def _wait(classes: Classes) -> bool:
+    """Whether clients wait for their own transactions: they submit when those end, whatever was drawn."""
+    return any(each.get("kind") == "closed" for each in classes)
 
 
 def all_randomness_is_seeded(
@@ -145,7 +200,7 @@ INVARIANTS = (
         id="streams-independent",
         clause="8.5",
         kind=Kind.ALWAYS,
-        statement="Another store or catalog leaves all submissions as they were.",
+        statement="Another store, catalog, detector, cost table or class leaves the submissions of a class as they were.",
         check=submissions_are_the_same,
         scope=Scope.PAIR,
     ),

@@ -8,7 +8,15 @@ from endive.judge.lives import Round
 from endive.judge.model import Invariant, Kind, Tally, Violation
 from endive.judge.replay import CLOSE_MS, Replay
 from endive.judge.settings import has_config
-from endive.trace import COUNTS, CatalogRead, Event, IoPaid, LogAppended, LogCompacted
+from endive.trace import (
+    COUNTS,
+    CatalogRead,
+    Event,
+    IoPaid,
+    LogAppended,
+    LogCompacted,
+    StorageUsed,
+)
 
 _LIST_READS = COUNTS.index("manifest_list_reads")
 _HISTORICAL = COUNTS.index("historical_ml_reads")
@@ -17,6 +25,12 @@ _HISTORICAL = COUNTS.index("historical_ml_reads")
 def _steps(replay: Replay) -> Iterator[tuple[Event, str, float, float]]:
     """Every operation that took time: what it was, how long it took, and the least it may take."""
     settings = replay.settings
+    for used in replay.of(StorageUsed):
+        floor_ms = settings.floor_ms
+        if used.artifact in ("catalog", "log", "checkpoint"):
+            floor_ms = settings.catalog_floor_ms
+        what = f"{used.operations} operations ({used.artifact} {used.action}) in {used.batches} batches"
+        yield used, what, used.took_ms, used.batches * floor_ms
     for read in replay.of(CatalogRead):
         yield read, "a catalog read", read.read_ms, settings.catalog_floor_ms
     for paid in replay.of(IoPaid):
@@ -30,11 +44,16 @@ def _steps(replay: Replay) -> Iterator[tuple[Event, str, float, float]]:
             yield each.returned, what, each.returned.commit_ms, least_ms
 
 
-def _batches(replay: Replay, paid: IoPaid) -> int:
-    """How many operations of a payment must come after one another."""
+def width_of(replay: Replay, paid: IoPaid) -> int:
+    """How many operations of a payment may run at the same time."""
     table = replay.header.cost_table.get("settings", {})
     is_sequential = table.get("validation_io", {}).get("is") == "sequential"
-    width = 1 if paid.reason == "validate" and is_sequential else replay.settings.max_parallel
+    return 1 if paid.reason == "validate" and is_sequential else replay.settings.max_parallel
+
+
+def _batches(replay: Replay, paid: IoPaid) -> int:
+    """How many operations of a payment must come after one another."""
+    width = width_of(replay, paid)
     each = list(paid.counts)
     # Historical lists are a kind of their own, and counted among the lists.
     each[_LIST_READS] -= each[_HISTORICAL]
