@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 JOBS ?= auto
+VERIFY_JOBS ?= 2
 
 .PHONY: setup verify test test-all check bench clean
 
@@ -11,13 +12,14 @@ setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,oracle]'
 	touch $(STAMP)
 
-# The main job: run the example experiment and say where the results are.
+# The main job: verify all scenarios and say where the reports are.
 verify: setup
 	$(BIN)/endive doctor
 	$(BIN)/endive run examples/spec_example.toml --out experiments --force
+	$(BIN)/endive verify scenarios --jobs $(VERIFY_JOBS) --junit reports/scenarios/junit.xml --html reports/scenarios/index.html
 
 test: setup
 	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow' tests invariants

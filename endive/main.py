@@ -14,7 +14,19 @@ import sys
 from collections.abc import Sequence
 
 from endive import __version__
-from endive.cli import check, cost_tables, doctor, invariants, mutants, providers, run, trace
+from endive.cli import (
+    calibrate,
+    check,
+    cost_tables,
+    doctor,
+    invariants,
+    laws,
+    mutants,
+    providers,
+    run,
+    trace,
+    verify,
+)
 from endive.errors import EndiveError
 
 FAILED = 1
@@ -61,7 +73,19 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"endive {__version__}")
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for verb in (run, trace, check, invariants, mutants, providers, cost_tables, doctor):
+    for verb in (
+        run,
+        verify,
+        trace,
+        check,
+        invariants,
+        mutants,
+        laws,
+        calibrate,
+        providers,
+        cost_tables,
+        doctor,
+    ):
         verb.add_parser(verbs)
     return parser
 

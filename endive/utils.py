@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import fields
 from enum import IntEnum
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -137,8 +138,12 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         beside.unlink(missing_ok=True)
 
 
+@cache
 def get_git_sha() -> str:
-    """The commit this code was checked out at, `-dirty` if changed since; "unknown" outside a checkout."""
+    """The commit this code was checked out at, `-dirty` if changed since; "unknown" outside a checkout.
+
+    What a process runs is what it found when it began, so it asks git only once.
+    """
     package = Path(__file__).resolve().parent
 
     def git(*arguments: str) -> str | None:

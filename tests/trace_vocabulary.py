@@ -143,11 +143,12 @@ def _header_schema() -> dict[str, Any]:
         "group_of": ints,
         "cost_table": {"type": "object"},
         "versions": {"type": "object", "additionalProperties": {"type": "string"}},
-        "format": {"type": "integer", "minimum": 1, "maximum": 1},
+        "store": {"type": "object"},
+        "format": {"type": "integer", "minimum": 1, "maximum": 2},
     }
     said = descriptions_of(Header)
     fields = {name: {"description": said[name], **shapes[name]} for name in Header._fields}
-    required = [name for name in Header._fields if name != "format"]
+    required = [name for name in Header._fields if name not in ("store", "format")]
     return _object("header", summary_of(Header), {**fields, **_FILE_KEYS}, required)
 
 

@@ -87,13 +87,10 @@ class AppendCatalog(Catalog):
             self._append_can_fail_apart = storage.has_failure_latency("catalog.append")
         else:
             self.is_direct = False
-            self.read = self._read_through  # type: ignore[method-assign]
-            self.commit = self._commit_through  # type: ignore[method-assign]
 
     def __getstate__(self) -> dict[str, Any]:
         # What is bound to this very store and catalog, a copy binds anew.
-        bound = {"draw_read_ms", "read", "commit"}
-        return {name: value for name, value in vars(self).items() if name not in bound}
+        return {name: value for name, value in vars(self).items() if name != "draw_read_ms"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -116,6 +113,25 @@ class AppendCatalog(Catalog):
         """How often what happened to the log so far, by name."""
         return self.log.counters.as_dict()
 
+    def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
+        """Read checkpoint and log; the snapshot is captured at the effect point."""
+        if self.is_direct:
+            return self._read_directly(timestamp_ms)
+        return self._read_through(timestamp_ms)
+
+    def commit(
+        self,
+        expected_seq: int,
+        writes: Mapping[int, int],
+        timestamp_ms: float = 0.0,
+        intention: IntentionRecord | None = None,
+    ) -> Generator[float, None, CommitResult]:
+        """Append the record, then discover whether it was applied: two round trips at least."""
+        record = intention or _anonymous(expected_seq, writes)
+        if self.is_direct:
+            return self._commit_directly(expected_seq, writes, record)
+        return self._commit_through(expected_seq, writes, record)
+
     # -- records -------------------------------------------------------------------------------------------------
 
     def land(self, writes: Mapping[int, int], intention: IntentionRecord | None) -> None:
@@ -123,7 +139,7 @@ class AppendCatalog(Catalog):
         if not self.is_direct:
             raise ValueError("background commits need a built-in store: another one keeps the log")
         record = intention or _anonymous(self.seq, writes)
-        self._storage.extend(LOG_KEY, None, record.size_bytes)  # type: ignore[attr-defined]
+        self._extend_object(record.size_bytes)
         self.state.apply(writes, record)
         self.log.extend(record.size_bytes, applied=True)
         self._tell(record, self.log.length_bytes - record.size_bytes, landed=True, applied=True)
@@ -135,6 +151,13 @@ class AppendCatalog(Catalog):
         if self.state.witness is not None:
             length, sealed = self.log.length_bytes, self.log.sealed
             self.state.witness.met_log(record.txn_id, offset, length, landed, applied, sealed)
+
+    def _tell_use(
+        self, record: IntentionRecord, artifact: str, action: str, size_bytes: int, took_ms: float
+    ) -> None:
+        """Tell the witness, if there is one, that an operation for a record is over."""
+        if self.state.witness is not None:
+            self.state.witness.used(record.txn_id, artifact, action, size_bytes, took_ms)
 
     def _judge(self, record: IntentionRecord, writes: Mapping[int, int], offset: int) -> bool:
         """A record has landed where its writer expected the end: apply it iff all tables are as its writer saw them. Says whether it was applied."""
@@ -163,25 +186,20 @@ class AppendCatalog(Catalog):
         assert isinstance(self._storage, ProfileStorageProvider)
         return self._storage.latency_ms("catalog.read", self.size_bytes)
 
-    def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
-        """Read checkpoint and log; the snapshot is captured at the effect point."""
-        drawn_ms = self.draw_read_ms()
+    def _read_directly(self, timestamp_ms: float) -> Generator[float, None, CatalogSnapshot]:
+        size_bytes, drawn_ms = self.size_bytes, self.draw_read_ms()
         to_effect_ms = drawn_ms * self.effect_point
         yield to_effect_ms
         snapshot = self.state.capture(timestamp_ms + to_effect_ms)
         if to_effect_ms < drawn_ms:
             yield drawn_ms - to_effect_ms
+        if self.state.witness is not None:
+            self.state.witness.was_read(size_bytes, drawn_ms)
         return snapshot
 
-    def commit(
-        self,
-        expected_seq: int,
-        writes: Mapping[int, int],
-        timestamp_ms: float = 0.0,
-        intention: IntentionRecord | None = None,
+    def _commit_directly(
+        self, expected_seq: int, writes: Mapping[int, int], record: IntentionRecord
     ) -> Generator[float, None, CommitResult]:
-        """Append the record, then discover whether it was applied: two round trips at least."""
-        record = intention or _anonymous(expected_seq, writes)
         storage, log, effect_point = self._storage, self.log, self.effect_point
         assert isinstance(storage, ProfileStorageProvider)
         draw_append_ms = storage.sampler("catalog.append", record.size_bytes).draw_ms
@@ -194,13 +212,14 @@ class AppendCatalog(Catalog):
         if log.sealed:
             elapsed_ms += yield from self._compact(log.compactions, record)
         if self._asks_for_end:
-            drawn_ms = self.draw_read_ms()
+            size_bytes, drawn_ms = self.size_bytes, self.draw_read_ms()
             to_effect_ms = drawn_ms * effect_point
             yield to_effect_ms
             offset = log.length_bytes
             if to_effect_ms < drawn_ms:
                 yield drawn_ms - to_effect_ms
             elapsed_ms += drawn_ms
+            self._tell_use(record, "catalog", "read", size_bytes, drawn_ms)
 
         failures_left = self._max_physical_retries
         while True:
@@ -217,11 +236,12 @@ class AppendCatalog(Catalog):
             self._tell(record, offset, landed=False)
             offset, sealed, compactions = log.length_bytes, log.sealed, log.compactions
             if draw_failure_ms is not None:
-                rest_ms = draw_failure_ms() - to_effect_ms
+                rest_ms = max(0.0, draw_failure_ms() - to_effect_ms)
             if rest_ms > 0.0:
                 yield rest_ms
                 elapsed_ms += rest_ms
             elapsed_ms += to_effect_ms
+            self._tell_use(record, "log", "append", record.size_bytes, to_effect_ms + rest_ms)
             if failures_left == 0:
                 return make_commit_result(False, elapsed_ms)
             failures_left -= 1
@@ -230,12 +250,14 @@ class AppendCatalog(Catalog):
         if rest_ms > 0.0:
             yield rest_ms
         elapsed_ms += to_effect_ms + rest_ms
+        self._tell_use(record, "log", "append", record.size_bytes, to_effect_ms + rest_ms)
 
-        drawn_ms = self.draw_read_ms()
+        size_bytes, drawn_ms = self.size_bytes, self.draw_read_ms()
         to_effect_ms = drawn_ms * effect_point
         yield to_effect_ms
         if to_effect_ms < drawn_ms:
             yield drawn_ms - to_effect_ms
+        self._tell_use(record, "catalog", "read", size_bytes, drawn_ms)
         return make_commit_result(is_applied, elapsed_ms + drawn_ms)
 
     def _compact(
@@ -254,21 +276,17 @@ class AppendCatalog(Catalog):
         rest_ms = storage.rest_ms("catalog.cas", size_bytes, drawn_ms, is_mine)
         if rest_ms > 0.0:
             yield rest_ms
+        self._tell_use(record, "checkpoint", "cas", size_bytes, to_effect_ms + rest_ms)
         return to_effect_ms + rest_ms
 
     # -- with a user's own store ---------------------------------------------------------------------------------
 
-    def _read_through(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
+    def _read_through(self, timestamp_ms: float) -> Generator[float, None, CatalogSnapshot]:
         return read_through(self._storage, LOG_KEY, self.size_bytes, self.state, timestamp_ms)
 
     def _commit_through(
-        self,
-        expected_seq: int,
-        writes: Mapping[int, int],
-        timestamp_ms: float = 0.0,
-        intention: IntentionRecord | None = None,
+        self, expected_seq: int, writes: Mapping[int, int], record: IntentionRecord
     ) -> Generator[float, None, CommitResult]:
-        record = intention or _anonymous(expected_seq, writes)
         storage, log = self._storage, self.log
         offset, elapsed_ms = log.length_at_seq[expected_seq], 0.0
         sealed, compactions = log.sealed, log.compactions
@@ -292,14 +310,17 @@ class AppendCatalog(Catalog):
         if sealed:
             elapsed_ms += yield from self._compact_through(compactions, record)
         if self._asks_for_end:
-            asked = yield from call_with_effect(storage.read, (LOG_KEY, self.size_bytes), learn_end)
+            size_bytes = self.size_bytes
+            asked = yield from call_with_effect(storage.read, (LOG_KEY, size_bytes), learn_end)
             elapsed_ms += asked.latency_ms
+            self._tell_use(record, "catalog", "read", size_bytes, asked.latency_ms)
         failures_left = self._max_physical_retries
         while True:
             is_refused = log.sealed and not isinstance(storage, ProfileStorageProvider)
             arguments = (LOG_KEY, _NO_OFFSET if is_refused else offset, record.size_bytes)
             appended = yield from call_with_effect(storage.append, arguments, take_effect)
             elapsed_ms += appended.latency_ms
+            self._tell_use(record, "log", "append", record.size_bytes, appended.latency_ms)
             if appended.success:
                 break
             if failures_left == 0:
@@ -307,7 +328,9 @@ class AppendCatalog(Catalog):
             failures_left -= 1
             if sealed:
                 elapsed_ms += yield from self._compact_through(compactions, record)
-        discovered = yield from storage.read(LOG_KEY, self.size_bytes)
+        size_bytes = self.size_bytes
+        discovered = yield from storage.read(LOG_KEY, size_bytes)
+        self._tell_use(record, "catalog", "read", size_bytes, discovered.latency_ms)
         return CommitResult(is_applied, elapsed_ms + discovered.latency_ms)
 
     def _compact_through(
@@ -324,6 +347,7 @@ class AppendCatalog(Catalog):
 
         arguments = (CHECKPOINT_KEY, seen_compactions, self.size_bytes)
         swapped = yield from call_with_effect(self._storage.cas, arguments, compact)
+        self._tell_use(record, "checkpoint", "cas", arguments[-1], swapped.latency_ms)
         return float(swapped.latency_ms)
 
     def _extend_object(self, size_bytes: int) -> None:

@@ -6,14 +6,14 @@ it does not. A sealed list takes no entries; whoever hits it rewrites it, with t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
 from endive.catalog.append import SEAL_BYTES
 from endive.catalog.state import CatalogState, call_with_effect
 from endive.storage import ProfileStorageProvider, StorageProvider
-from endive.trace import BACKGROUND_ID
+from endive.trace import BACKGROUND_ID, Use
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,8 @@ class ListCounters:
 class ManifestLists:
     """The manifest lists of all tables. Snapshots of `state` tell how long they are.
 
-    `rewrite_ms` draws how long it takes to read a list and to write it anew. It draws from the store of one run, so a copy of
-    this object is of use only if it copies `rewrite_ms` along with the store (`functools.partial` does).
+    `rewrite` draws what it takes to read a list and to write it anew. It draws from the store of one run, so a copy of
+    this object is of use only if it copies `rewrite` along with the store (`functools.partial` does).
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class ManifestLists:
         state: CatalogState,
         num_tables: int,
         *,
-        rewrite_ms: Callable[[], float],
+        rewrite: Callable[[], Sequence[Use]],
         entry_size: int = 50,
         seal_threshold: int = 0,
     ) -> None:
@@ -76,7 +76,7 @@ class ManifestLists:
             )
         self._storage = storage
         self._state = state
-        self._rewrite_ms = rewrite_ms
+        self._draw_rewrite = rewrite
         self._entry_size_bytes = entry_size
         self._seal_threshold_bytes = seal_threshold
         self._lengths = [0] * num_tables
@@ -112,8 +112,14 @@ class ManifestLists:
                 return ListAppend(length, 1, rewrites, rewrites)
             if not answer.sealed:
                 continue
-            yield self._rewrite_ms()
+            uses = self._draw_rewrite()
+            took_ms = 0.0
+            for use in uses:
+                took_ms += use[-1]
+            yield took_ms
             rewrites += 1
+            if self._state.witness is not None:
+                self._state.witness.used_all(txn_id, uses, took_ms)
             # If somebody else's list is in place by now, ours is for nothing, and the entry is still to be added.
             is_mine = answer.rewrites == self._rewrites[table_id]
             if is_mine:
@@ -137,6 +143,7 @@ class ManifestLists:
         rest_ms = storage.rest_ms("manifest_list.append", size_bytes, drawn_ms, success)
         if rest_ms > 0.0:
             yield rest_ms
+        self._tell_use(txn_id, to_effect_ms + rest_ms)
         return answer
 
     def _append_through(
@@ -148,8 +155,15 @@ class ManifestLists:
             answers.append(self._effect(table_id, offset, success, txn_id))
 
         arguments = (_key(table_id), offset, self._entry_size_bytes)
-        yield from call_with_effect(self._storage.append, arguments, take_effect)
+        result = yield from call_with_effect(self._storage.append, arguments, take_effect)
+        self._tell_use(txn_id, result.latency_ms)
         return answers[-1]
+
+    def _tell_use(self, txn_id: int, took_ms: float) -> None:
+        """Tell the witness, if there is one, that an append to a list is over."""
+        if self._state.witness is not None:
+            size_bytes = self._entry_size_bytes
+            self._state.witness.used(txn_id, "manifest_list", "append", size_bytes, took_ms)
 
     def _effect(self, table_id: int, offset: int, success: bool, txn_id: int) -> _Answer:
         """The store has extended its object or refused to."""

@@ -27,6 +27,8 @@ class PointerCatalog(Catalog):
     draw_swap_ms: Callable[[], float]
     draw_failure_ms: Callable[[], float] | None = None
     effect_point: float
+    size_bytes = 0
+    """How large the object behind the pointer is, where there is one."""
     is_direct = True
     """Whether latencies are drawn by the samplers above, and not by a store's own generators."""
 
@@ -81,6 +83,8 @@ class PointerCatalog(Catalog):
         )
         if to_effect_ms < drawn_ms:
             yield drawn_ms - to_effect_ms
+        if state.witness is not None:
+            state.witness.was_read(self.size_bytes, drawn_ms)
         return snapshot
 
     def commit(
@@ -100,7 +104,15 @@ class PointerCatalog(Catalog):
             rest_ms = max(0.0, self.draw_failure_ms() - to_effect_ms)
         if rest_ms > 0.0:
             yield rest_ms
-        return make_commit_result(success, to_effect_ms + rest_ms)
+        took_ms = to_effect_ms + rest_ms
+        self._tell(intention, took_ms)
+        return make_commit_result(success, took_ms)
+
+    def _tell(self, intention: IntentionRecord | None, took_ms: float) -> None:
+        """Tell the witness, if there is one, that a swap is over."""
+        if self.state.witness is not None:
+            txn_id = BACKGROUND_ID if intention is None else intention.txn_id
+            self.state.witness.used(txn_id, "catalog", "cas", self.size_bytes, took_ms)
 
     @property
     def seq(self) -> int:
@@ -124,7 +136,7 @@ class CASCatalog(PointerCatalog):
     ) -> None:
         """`growth` is how many bytes each table adds to the object; None: it has the size `storage.sizes.catalog`."""
         self._storage = storage
-        self._size_bytes = storage.sizes.catalog + num_tables * (growth or 0)
+        self.size_bytes = storage.sizes.catalog + num_tables * (growth or 0)
         super().__init__(
             num_tables,
             partitions_per_table,
@@ -138,11 +150,11 @@ class CASCatalog(PointerCatalog):
         storage = self._storage
         if isinstance(storage, ProfileStorageProvider) and storage.is_plain:
             # Sampling a built-in store directly saves a layer of generators where it is hottest.
-            self.draw_read_ms = storage.sampler("catalog.read", self._size_bytes).draw_ms
-            self.draw_swap_ms = storage.sampler("catalog.cas", self._size_bytes).draw_ms
+            self.draw_read_ms = storage.sampler("catalog.read", self.size_bytes).draw_ms
+            self.draw_swap_ms = storage.sampler("catalog.cas", self.size_bytes).draw_ms
             self.effect_point = storage.effect_point
             if storage.has_failure_latency("catalog.cas"):
-                failed = storage.sampler("catalog.cas_failure", self._size_bytes)
+                failed = storage.sampler("catalog.cas_failure", self.size_bytes)
                 self.draw_failure_ms = failed.draw_ms
         else:
             if self.granularity != "catalog":
@@ -150,12 +162,10 @@ class CASCatalog(PointerCatalog):
                     f"granularity {self.granularity!r} needs a built-in store: another one swaps one pointer for all"
                 )
             self.is_direct = False
-            self.read = self._read_through  # type: ignore[method-assign]
-            self.commit = self._commit_through  # type: ignore[method-assign]
 
     def __getstate__(self) -> dict[str, Any]:
         # What is bound to this very store and catalog, a copy binds anew.
-        bound = {"draw_read_ms", "draw_swap_ms", "draw_failure_ms", "read", "commit"}
+        bound = {"draw_read_ms", "draw_swap_ms", "draw_failure_ms"}
         return {name: value for name, value in vars(self).items() if name not in bound}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -170,15 +180,26 @@ class CASCatalog(PointerCatalog):
             )
         super().land(writes, intention)
 
-    def _read_through(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
-        return read_through(self._storage, POINTER_KEY, self._size_bytes, self.state, timestamp_ms)
+    def read(self, timestamp_ms: float = 0.0) -> Generator[float, None, CatalogSnapshot]:
+        """Read the pointer; the snapshot is captured at the effect point."""
+        if self.is_direct:
+            return super().read(timestamp_ms)
+        return read_through(self._storage, POINTER_KEY, self.size_bytes, self.state, timestamp_ms)
 
-    def _commit_through(
+    def commit(
         self,
         expected_seq: int,
         writes: Mapping[int, int],
         timestamp_ms: float = 0.0,
         intention: IntentionRecord | None = None,
+    ) -> Generator[float, None, CommitResult]:
+        """Swap the pointer in a single round trip."""
+        if self.is_direct:
+            return super().commit(expected_seq, writes, timestamp_ms, intention)
+        return self._commit_through(expected_seq, writes, intention)
+
+    def _commit_through(
+        self, expected_seq: int, writes: Mapping[int, int], intention: IntentionRecord | None
     ) -> Generator[float, None, CommitResult]:
         def install(success: bool, _elapsed_ms: float) -> None:
             if success:
@@ -187,8 +208,9 @@ class CASCatalog(PointerCatalog):
                 txn_id = BACKGROUND_ID if intention is None else intention.txn_id
                 self.state.witness.refused(txn_id, expected_seq, self.state.seq)
 
-        arguments = (POINTER_KEY, expected_seq, self._size_bytes)
+        arguments = (POINTER_KEY, expected_seq, self.size_bytes)
         result = yield from call_with_effect(self._storage.cas, arguments, install)
+        self._tell(intention, result.latency_ms)
         return CommitResult(result.success, result.latency_ms)
 
 

@@ -95,15 +95,12 @@ class CatalogState:
         if replaces or self.details.group_of:
             self._count(writes, replaces)
         if self.witness is not None:
-            written = [self.tables[table_id] for table_id in sorted(writes)]
-            self.witness.applied(
-                BACKGROUND_ID if intention is None else intention.txn_id,
-                self.seq,
-                {table.table_id: table.version for table in written},
-                partitions,
-                replaces,
-                tuple(table.manifests for table in written),
-            )
+            txn_id = BACKGROUND_ID if intention is None else intention.txn_id
+            now = [
+                (table_id, self.tables[table_id].version, self.tables[table_id].manifests)
+                for table_id in writes
+            ]
+            self.witness.applied(txn_id, self.seq, now, partitions, replaces)
 
     def _count(self, writes: Mapping[int, int], replaces: bool) -> None:
         details = self.details
@@ -170,7 +167,9 @@ def read_through(
     def capture(_success: bool, elapsed_ms: float) -> None:
         captured.append(state.capture(timestamp_ms + elapsed_ms))
 
-    yield from call_with_effect(storage.read, (key, size_bytes), capture)
+    result = yield from call_with_effect(storage.read, (key, size_bytes), capture)
+    if state.witness is not None:
+        state.witness.was_read(size_bytes, result.latency_ms)
     return captured[-1]
 
 

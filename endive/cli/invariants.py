@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from endive.judge.model import Invariant
+    from endive.scenario.model import Scenario
 
 _EPILOG = """\
 examples:
@@ -115,11 +116,10 @@ def cover(
         for id in sorted(marks_in(file.read_text(encoding="utf-8"))):
             marked[id].append(file.relative_to(tests).as_posix())
     told = defaultdict(list)
-    for file in sorted(scenarios.glob("*.yaml")) if scenarios.is_dir() else ():
-        words = set(file.read_text(encoding="utf-8").replace(",", " ").replace('"', " ").split())
+    for scenario in scenarios_in(scenarios):
         for invariant in invariants:
-            if words & {invariant.id, f"[{invariant.id}]", f"[{invariant.id}", f"{invariant.id}]"}:
-                told[invariant.id].append(file.stem)
+            if shows(scenario, invariant):
+                told[invariant.id].append(scenario.name)
     return [
         Coverage(
             invariant,
@@ -129,6 +129,28 @@ def cover(
         )
         for invariant in invariants
     ]
+
+
+def scenarios_in(directory: Path) -> list[Scenario]:
+    """The scenarios of a directory, read and found sound, but not run; an empty one has none."""
+    from endive.scenario.reading import find_scenarios, is_scenario, read_scenarios
+
+    if not any(is_scenario(file) for file in directory.rglob("*.yaml")):
+        return []
+    return read_scenarios(find_scenarios([directory]))
+
+
+def shows(scenario: Scenario, invariant: Invariant) -> bool:
+    """Whether a scenario names an invariant, or claims its clause and judges all that apply."""
+    named = {*(scenario.invariants or ()), *scenario.sometimes}
+    if invariant.id in named:
+        return True
+    return (
+        scenario.invariants is None
+        and invariant.clause in scenario.clauses
+        and invariant.scope.value == "trace"
+        and invariant.kind.value == "always"
+    )
 
 
 def marks_in(source: str) -> set[str]:
@@ -159,13 +181,23 @@ def find_gaps(coverage: list[Coverage], *, has_mutants: bool = True) -> list[str
     """What is missing. What must happen sometimes is no accusation, so no mutant can be convicted by it."""
     gaps = []
     by_clause = defaultdict(list)
+    # Where there are no scenarios at all, that is no news about any single invariant.
+    has_scenarios = any(each.scenarios for each in coverage)
     for each in coverage:
         by_clause[each.invariant.clause].append(each.invariant.kind.value)
         if not each.tests:
             gaps.append(f"{each.invariant.id} (§{each.invariant.clause}) has no property test")
         if has_mutants and each.invariant.kind.value == "always" and not each.mutants:
             gaps.append(f"{each.invariant.id} (§{each.invariant.clause}) has no mutant to kill")
+        if has_scenarios and not each.scenarios and _needs_scenario(each.invariant):
+            gaps.append(f"{each.invariant.id} (§{each.invariant.clause}) has no scenario")
     for clause in CLAUSES:
         if "always" not in by_clause[clause]:
             gaps.append(f"§{clause} has no invariant that always holds")
     return gaps
+
+
+def _needs_scenario(invariant: Invariant) -> bool:
+    """What a clause of the specification says about every run is to be seen in one."""
+    is_seen_in_runs = invariant.scope.value == "trace" and invariant.kind.value == "always"
+    return is_seen_in_runs and invariant.clause in CLAUSES

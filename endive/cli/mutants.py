@@ -143,9 +143,9 @@ def _one_by_one(advance: Callable[[], None]) -> Apply:
 
 @contextmanager
 def _processes(jobs: int, advance: Callable[[], None]) -> Iterator[Apply]:
-    from endive.cli.pool import _new_pool
+    from endive.cli.pool import new_pool
 
-    pool = _new_pool(jobs)
+    pool = new_pool(jobs)
 
     def apply(function: Callable[[str], Any], names: Sequence[str]) -> Iterator[Any]:
         for result in pool.map(function, names, chunksize=8):

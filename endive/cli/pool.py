@@ -48,7 +48,7 @@ def run_seeds(
             yield outcome
         return
 
-    pool = _new_pool(jobs)
+    pool = new_pool(jobs)
     try:
         futures = {}
         for seed in experiment.seeds:
@@ -86,14 +86,15 @@ def _outcome(experiment: Experiment, seed: int, force: bool) -> Outcome:
 
 
 def _outcome_alone(experiment: Experiment, seed: int, force: bool) -> Outcome:
-    with _new_pool(1) as pool:
+    with new_pool(1) as pool:
         try:
             return pool.submit(_outcome, experiment, seed, force).result()
         except BrokenProcessPool:
             return Failure(seed, "its process was killed, perhaps for want of memory")
 
 
-def _new_pool(jobs: int) -> ProcessPoolExecutor:
+def new_pool(jobs: int) -> ProcessPoolExecutor:
+    """Processes that end with this one, and quietly."""
     # Spawned processes inherit no threads and no locks, and behave alike on all systems.
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_start_worker)

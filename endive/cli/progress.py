@@ -64,3 +64,39 @@ def describe(progress: Progress, elapsed_s: float) -> str:
     place = f"{duration(progress.now_ms)}/{duration(progress.duration_ms)} {number(rate)}×"
     fate = f"{progress.committed} ok {progress.aborted} aborted {progress.in_flight} open"
     return f"{place} · {fate} · {duration(left_s * 1000.0)} left"
+
+
+class ScenarioBar:
+    """Counts scenarios that are done, and tells how many runs that took."""
+
+    def __init__(self, bars: Bars, total: int) -> None:
+        self._bars = bars
+        self._task = bars.add_task("", total=total, runs=0)
+        self._runs = 0
+
+    def expect(self, count: int) -> None:
+        """So many more runs are under way."""
+        self._runs += count
+        self._bars.update(self._task, runs=self._runs)
+
+    def done(self) -> None:
+        """One more scenario is done."""
+        self._bars.advance(self._task)
+
+
+@contextmanager
+def progress_of_scenarios(total: int) -> Iterator[ScenarioBar]:
+    """A bar of finished scenarios."""
+    console = Console(stderr=True)
+    bars = Bars(
+        TextColumn("scenarios"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[runs]} runs"),
+        console=console,
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),
+        disable=not console.is_terminal,
+    )
+    with bars:
+        yield ScenarioBar(bars, total)

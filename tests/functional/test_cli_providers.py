@@ -11,7 +11,7 @@ import pytest
 from endive.cli.doctor import satisfies
 from endive.latency import SizeBasedLatency
 from endive.main import main
-from endive.profiles import load_profiles
+from endive.profiles import load_fitted_profiles, load_profiles
 from endive.storage import ObjectSizes
 
 
@@ -23,8 +23,11 @@ def providers_json(capsys: pytest.CaptureFixture[str], *names: str) -> dict[str,
 
 def test_json_gives_every_figure_with_its_source(capsys: pytest.CaptureFixture[str]) -> None:
     document = providers_json(capsys)
-    assert list(document) == ["s3", "s3x", "azure", "azurex", "gcp", "instant"]
-    for name, profile in load_profiles().items():
+    assert list(document) == [
+        *("s3", "s3x", "azure", "azurex", "gcp", "instant"),
+        *("s3-2025", "s3x-2025"),
+    ]
+    for name, profile in (load_profiles() | load_fitted_profiles()).items():
         told = document[name]
         assert told["supports_append"] == profile.supports_append
         for operation, latency in profile.latency.items():
@@ -37,12 +40,14 @@ def test_json_gives_every_figure_with_its_source(capsys: pytest.CaptureFixture[s
     assert providers_json(capsys, "gcp") == document["gcp"]
 
 
-@pytest.mark.parametrize("name", ["s3", "s3x", "azure", "azurex", "gcp", "instant"])
+@pytest.mark.parametrize(
+    "name", ["s3", "s3x", "azure", "azurex", "gcp", "instant", "s3-2025", "s3x-2025"]
+)
 def test_share_at_the_floor_is_what_draws_show(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told = providers_json(capsys, name)["share_at_floor"]
-    profile = load_profiles()[name]
+    profile = (load_profiles() | load_fitted_profiles())[name]
     floor_ms = profile.min_latency_ms.value
     normals = np.random.RandomState(1).standard_normal(200_000)
     for key, share in told.items():
@@ -79,6 +84,19 @@ def test_one_store_is_shown_with_sources_and_goodness_of_fit(
     shown = capsys.readouterr().out
     for words in ("Azure Blob Storage", "2072 ms", "Goodness of fit", "174.92", "far heavier"):
         assert words in shown
+
+
+def test_fitted_profiles_are_listed_and_the_stores_that_nothing_fits_are_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["providers"]) == 0
+    shown = capsys.readouterr().out
+    for words in ("Fitted to measurements", "s3x-2025", "failed CAS", "Nothing fits"):
+        assert words in shown
+    unfitted = shown.partition("Nothing fits")[2].partition("Sources")[0]
+    for words in ("azure", "azurex", "gcp", "measured 175, profile 6.7"):
+        assert words in unfitted
+    assert "s3x" not in unfitted
 
 
 def test_doctor_finds_the_simulator_able_to_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -90,7 +90,7 @@ def test_continuing_convoy_shrinks_to_a_few_snapshots_but_not_to_none(
         return mean(behind[retry] for behind in series if len(behind) > retry)
 
     # Tolerances are four standard errors of 30 overwrites about what a Markov chain over N gives
-    # (docs/figures/worked_questions.py, convoy_law).
+    # (docs/figures/worked_convoy.py, convoy_law).
     assert mean_behind(1) == pytest.approx(3751.5, abs=45)
     assert mean_behind(2) == pytest.approx(705.2, abs=20)
     assert mean_behind(3) == pytest.approx(134.1, abs=9)

@@ -10,7 +10,7 @@ from jsonschema import Draft7Validator
 
 from endive.cost_model import CLASSES, COUNTS, OPERATIONS, cost_table_names, load_cost_table_file
 from endive.cost_model.check import KEYWORDS, load_schema
-from endive.cost_model.document import read_document
+from endive.documents import read_document
 from endive.cost_model.table import SETTINGS
 from endive.errors import InputError
 from endive.resources import package_dir

@@ -19,6 +19,7 @@ from endive.conflict_detector import PartitionOverlapConflictDetector
 from endive.cost_model import load_cost_table
 from endive.storage import ProfileStorageProvider
 from endive.test_utils import run
+from endive.trace import Use
 from endive.transaction import (
     CommitOptions,
     FastAppendTransaction,
@@ -115,7 +116,7 @@ def test_non_conflicting_transactions_in_append_mode(
 # -- ML+ with Catalog Conflict -------------------------------------------------------------------------------------
 
 
-def _rewrite_ms(store: ProfileStorageProvider) -> float:
+def _rewrite(store: ProfileStorageProvider) -> list[Use]:
     raise AssertionError("no list is sealed here")
 
 
@@ -126,7 +127,7 @@ class _OneTable:
         self.store = fixed_store({"manifest_list.append_failure": 6.0})
         self.catalog = AppendCatalog(self.store, 1, (2,), append_offset=append_offset)
         self.lists = ManifestLists(
-            self.store, self.catalog.state, 1, rewrite_ms=partial(_rewrite_ms, self.store)
+            self.store, self.catalog.state, 1, rewrite=partial(_rewrite, self.store)
         )
 
     def play(

@@ -6,9 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from scenario_files import HEAD, SCRIPTED, written
 from unit.judge_traces import spoiled, trace_of
 
 from endive.cli.invariants import cover, find_gaps, marks_in
+from endive.errors import InputError
 from endive.judge.registry import INVARIANTS
 from endive.main import main
 from endive.trace import CatalogRead, CommitApplied, Trace
@@ -118,15 +120,38 @@ def test_matrix_tells_what_is_missing(tmp_path: Path) -> None:
     assert "§8.7 has no invariant that always holds" in find_gaps(without_8_7)
 
 
-def test_scenarios_that_name_an_invariant_stand_behind_it(tmp_path: Path) -> None:
+def test_scenarios_that_name_an_invariant_or_claim_its_clause_stand_behind_it(
+    tmp_path: Path,
+) -> None:
     scenarios = tmp_path / "scenarios"
     scenarios.mkdir()
-    (scenarios / "io_convoy.yaml").write_text("invariants: [lists-exact, some-convoy]\n")
+    base = (HEAD, SCRIPTED, "expect: []\n")
+    written(scenarios, *base, "sometimes: [some-convoy]\nclauses: ['8.3']\n", name="claims.yaml")
+    # Where invariants are named, no others are judged.
+    named = "invariants: [seq-adds-one]\nclauses: ['8.1', '8.12']\n"
+    written(scenarios, *base, named, name="names.yaml")
+    written(scenarios, *base, "about: lists-exact cas-expectation\n", name="mentions.yaml")
+    written(scenarios, "other: [lists-exact]\n", name="foreign.yaml")
 
     coverage = cover(INVARIANTS, tmp_path, scenarios, {})
 
-    told = {each.invariant.id for each in coverage if each.scenarios == ("io_convoy",)}
-    assert told == {"lists-exact", "some-convoy"}
+    told = {each.invariant.id: each.scenarios for each in coverage if each.scenarios}
+    assert told == {
+        "lists-exact": ("claims",),
+        "some-convoy": ("claims",),
+        "seq-adds-one": ("names",),
+    }
+    gaps = [gap for gap in find_gaps(coverage, has_mutants=False) if gap.endswith("no scenario")]
+    assert "cross-table-retry-free (§8.12) has no scenario" in gaps
+    # Code is no run, what no clause says needs no scenario, and what happens sometimes needs none of its own.
+    for id in ("uniform-interface", "same-seed-same-run", "cas-expectation", "some-overlap"):
+        assert not any(gap.startswith(id) for gap in gaps)
+
+
+def test_matrix_refuses_scenarios_that_cannot_be_read(tmp_path: Path) -> None:
+    written(tmp_path, HEAD, "expect: []\nsedes: 1\n")
+    with pytest.raises(InputError, match="sedes: unknown key"):
+        cover(INVARIANTS, tmp_path, tmp_path, {})
 
 
 def test_spoiled_read_is_told_with_its_transaction(

@@ -25,6 +25,7 @@ from endive.storage import (
     create_provider,
 )
 from endive.test_utils import create_test_config, run
+from endive.trace import Use
 
 FixedStore = Callable[..., ProfileStorageProvider]
 Lists = tuple[CASCatalog, ManifestLists]
@@ -38,10 +39,19 @@ class PassingThrough(ProfileStorageProvider):
         return super().append(key, offset, size_bytes, **more)
 
 
-def _rewrite_ms(store: ProfileStorageProvider) -> float:
+def _rewrite(store: ProfileStorageProvider) -> list[Use]:
     size_bytes = store.sizes.manifest_list
-    read_ms = store.latency_ms("manifest_list.read", size_bytes)
-    return read_ms + store.latency_ms("manifest_list.write", size_bytes)
+    return [
+        (
+            "manifest_list",
+            action,
+            1,
+            size_bytes,
+            1,
+            store.latency_ms(f"manifest_list.{action}", size_bytes),
+        )
+        for action in ("read", "write")
+    ]
 
 
 @pytest.fixture(params=[ProfileStorageProvider, PassingThrough], ids=["built-in", "own"])
@@ -51,8 +61,8 @@ def make_lists(request: pytest.FixtureRequest, fixed_store: FixedStore) -> MakeL
     def make(**settings: Any) -> Lists:
         store = fixed_store({"manifest_list.append_failure": 6.0}, cls=request.param)
         catalog = CASCatalog(store, 2, (1, 1))
-        rewrite_ms = partial(_rewrite_ms, store)
-        return catalog, ManifestLists(store, catalog.state, 2, rewrite_ms=rewrite_ms, **settings)
+        rewrite = partial(_rewrite, store)
+        return catalog, ManifestLists(store, catalog.state, 2, rewrite=rewrite, **settings)
 
     return make
 
@@ -276,7 +286,7 @@ def test_a_store_without_append_is_refused_at_once() -> None:
     store = create_provider("gcp", np.random.RandomState(0), load_profiles())
     catalog = CASCatalog(store, 1, (1,))
     with pytest.raises(UnsupportedOperationError, match="gcp"):
-        ManifestLists(store, catalog.state, 1, rewrite_ms=lambda: 1.0)
+        ManifestLists(store, catalog.state, 1, rewrite=list)
 
 
 class Foreign(StorageProvider):
@@ -295,9 +305,9 @@ def test_a_store_that_cannot_be_sealed_is_refused_only_where_lists_are_sealed(
 ) -> None:
     state = CASCatalog(fixed_store(), 1, (1,)).state
     foreign = Foreign(np.random.RandomState(0))
-    ManifestLists(foreign, state, 1, rewrite_ms=lambda: 1.0)
+    ManifestLists(foreign, state, 1, rewrite=list)
     with pytest.raises(ValueError, match="Foreign"):
-        ManifestLists(foreign, state, 1, rewrite_ms=lambda: 1.0, seal_threshold=1)
+        ManifestLists(foreign, state, 1, rewrite=list, seal_threshold=1)
 
 
 # -- whole runs ----------------------------------------------------------------------------------------------------

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import replace
+
 import pytest
 
 from endive.cost_model.table import cost_table_names
 from endive.judge.registry import INVARIANTS
 from endive.mutants import trial
 from endive.mutants.corpus import generated
+from endive.mutants.elsewhere import ElsewhereError, run_elsewhere
 from endive.mutants.matrix import Matrix, listen, quiet_runs, try_one
-from endive.mutants.model import Mutant, Shows
+from endive.mutants.model import Mutant
 from endive.mutants.patch import StaleFault, edited, setting, together
 from endive.mutants.registry import MUTANTS
 from endive.mutants.tables import (
@@ -37,6 +41,8 @@ REPRESENTATIVES = (
     "ml-plus-counted-as-write",
     "express-n-plus-one",
     "commit-returns-state",
+    "streams-by-hash",
+    "draws-from-the-process",
 )
 
 
@@ -107,23 +113,10 @@ def test_ids_are_unique_and_every_fault_names_its_source_and_its_killers() -> No
 
 @pytest.mark.parametrize("mutant", FAULTS, ids=lambda mutant: mutant.id)
 def test_every_fault_changes_what_its_witness_gives(mutant: Mutant) -> None:
-    witness = mutant.witness
-    if mutant.shows is Shows.API:
-        before = trial.api_fingerprint()
-        with mutant.apply():
-            assert trial.api_fingerprint() != before
-        assert trial.api_fingerprint() == before
-        return
-    header = trial.header_of(witness.config, witness.seed)
-
-    def fingerprint() -> str:
-        found = trial.run(witness.config, witness.seed, witness.express_lane, header)
-        return found.fingerprint
-
-    before = trial._baseline(witness)
+    before = trial.baseline(mutant)
     with mutant.apply():
-        assert fingerprint() != before
-    assert fingerprint() == before
+        assert trial.fingerprint(mutant) != before
+    assert trial.fingerprint(mutant) == before
 
 
 @pytest.mark.parametrize("name", REPRESENTATIVES)
@@ -142,6 +135,37 @@ def test_a_harmless_change_is_noticed_by_nobody(mutant: Mutant) -> None:
 @pytest.mark.parametrize("mutant", FAULTS, ids=lambda mutant: mutant.id)
 def test_every_fault_is_noticed_by_the_invariants_named_for_it(mutant: Mutant) -> None:
     assert try_mutant(mutant).fate == "killed"
+
+
+def test_what_a_run_takes_from_its_process_shows_in_no_pair_within_one() -> None:
+    mutant = by_id("streams-by-hash")
+    witness = mutant.witness
+    header = trial.header_of(witness.config, witness.seed)
+    with mutant.apply():
+        first, second = (trial.run(witness.config, 1, False, header).trace for _ in range(2))
+        elsewhere = run_elsewhere(witness, mutant.id)
+    assert first.events == second.events
+    assert first.events != elsewhere.events
+
+
+def test_a_witness_without_fault_is_the_same_run_elsewhere() -> None:
+    witness = by_id("streams-by-hash").witness
+    header = trial.header_of(witness.config, witness.seed)
+    here = trial.run(witness.config, witness.seed, witness.express_lane, header).trace
+    assert run_elsewhere(witness).events == here.events
+    assert listen(witness.name)[1] == {}
+
+
+def test_a_run_elsewhere_that_breaks_says_why() -> None:
+    witness = replace(by_id("streams-by-hash").witness, name="no such witness")
+    with pytest.raises(ElsewhereError, match="StopIteration"):
+        run_elsewhere(witness)
+
+
+def test_the_source_of_an_edited_function_is_the_edited_one() -> None:
+    with edited(Sample.double, ("value * 2", "value * 3"))():
+        assert "value * 3" in inspect.getsource(Sample.double)
+    assert "value * 2" in inspect.getsource(Sample.double)
 
 
 def test_a_crash_kills_nothing() -> None:

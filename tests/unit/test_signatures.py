@@ -480,7 +480,10 @@ def test_result_columns_are_the_specified_ones_in_order_then_ours() -> None:
 
 def test_profiles_are_offered_by_the_configuration() -> None:
     profiles = importlib.import_module("endive.config").PROVIDER_PROFILES
-    assert list(profiles) == ["s3", "s3x", "azure", "azurex", "gcp", "instant"]
+    assert list(profiles) == [
+        *("s3", "s3x", "azure", "azurex", "gcp", "instant"),
+        *("s3-2025", "s3x-2025"),
+    ]
 
 
 def test_test_helper_makes_a_configuration() -> None:

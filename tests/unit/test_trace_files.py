@@ -166,7 +166,7 @@ def _set(key: str, value: Any) -> Callable[[dict[str, Any]], None]:
         (2, _set("class_name", None), "class_name: must be a string, not null"),
         (2, _set("tables_written", [0, "1"]), "tables_written: must be a list of whole numbers, not [0, '1']"),
         (2, _set("partitions", [1]), "partitions: must be a list of lists of whole numbers, or null, not [1]"),
-        (1, _set("format", 2), "format: 2 is newer than 1, the newest that this Endive reads; update Endive"),
+        (1, _set("format", 3), "format: 3 is newer than 2, the newest that this Endive reads; update Endive"),
         (1, _set("kind", "worked"), "kind: is 'worked'; a trace begins with a line of kind 'header'"),
         (1, _set("seed", -1), "seed: must be a whole number of at least 0, not -1"),
         (1, _set("versions", {"a": 1}), "versions: must be an object of strings"),
@@ -309,7 +309,7 @@ def test_a_bad_row_is_named_with_column_value_and_remedy(
         ),
         (
             lambda t: t.replace_schema_metadata({HEADER_KEY: '{"format": 99}'}),
-            "endive.trace.format: 99 is newer than 1",
+            "endive.trace.format: 99 is newer than 2",
         ),
         (lambda t: t.slice(0, 3), "events: holds 3 events, its header promises 40"),
     ],

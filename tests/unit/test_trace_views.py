@@ -40,7 +40,10 @@ def test_every_record_is_as_the_format_wants_it(name: str) -> None:
         assert type(record["tid"]) is int
         assert isinstance(record["args"], dict)
         if record["ph"] == "M":
-            assert record["name"] in ("process_name", "thread_name", "thread_sort_index")
+            named, sorted_by = ("process_name", "thread_name"), "sort_index"
+            assert record["name"] in (*named, f"thread_{sorted_by}", f"process_{sorted_by}")
+            wanted = str if record["name"] in named else int
+            assert [type(value) for value in record["args"].values()] == [wanted]
             continue
         assert type(record["ts"]) is int
         assert record["ts"] >= 0
@@ -61,6 +64,22 @@ def test_every_track_and_process_has_a_name(name: str) -> None:
     shown = {(r["pid"], r["tid"]) for r in records if r["ph"] != "M"}
     assert shown <= set(threads)
     assert {pid for pid, _ in shown} <= set(processes)
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_track_has_the_number_of_its_transaction_and_no_viewer_takes_it_for_another_thing(
+    name: str,
+) -> None:
+    records = [r for r in timeline(named_trace(name)) if r["name"] == "thread_name"]
+    processes = {r["pid"] for r in timeline(named_trace(name))}
+    for record in records:
+        assert record["tid"] > 0
+        # That would be the main thread of its process.
+        assert record["tid"] != record["pid"]
+        title = record["args"]["name"].split(" ")[0]
+        if record["pid"] != CATALOG_PID and title != "T0":
+            assert title == f"T{record['tid']}"
+            assert record["tid"] not in processes - {CATALOG_PID}
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -96,8 +115,8 @@ def test_slices_say_what_the_events_say(name: str) -> None:
     found = tracks(timeline(trace))
     assert len(found) == len(finished)
     names = {"catalog_read_ms": "catalog read", "catalog_commit_ms": "commit", "backoff_ms": "backoff"}  # fmt: skip
-    for (_, tid), slices in found.items():
-        end = finished[tid - 1]
+    for slices in found.values():
+        end = finished[int(slices[0]["name"].split(" ")[0].removeprefix("T"))]
         whole = slices[0]
         assert whole["args"]["status"] == end.status
         assert whole["dur"] == pytest.approx(end.total_ms * 1000.0, abs=2)
@@ -117,7 +136,7 @@ def test_every_applied_commit_is_an_instant_of_the_catalog() -> None:
     assert [r["ts"] for r in instants] == [round(event.t_ms * 1000.0) for event in commits]
     # Of a few transactions, too, all commits are shown.
     few = [r for r in perfetto_records(trace, {3}) if r["ph"] != "M"]
-    assert {r["tid"] for r in few if r["pid"] != CATALOG_PID} == {4}
+    assert {r["tid"] for r in few if r["pid"] != CATALOG_PID} == {3}
     assert [r for r in few if r["pid"] == CATALOG_PID] == instants
 
 

@@ -1,0 +1,182 @@
+"""From the parts of a scenario to one configuration per variant, and from a problem in it back to the line that brought it in."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from endive.config import ResolvedConfig, resolve_config
+from endive.config.prices import is_file
+from endive.config.toml_lines import key_lines, line_of
+from endive.documents import Document, KeyPath
+from endive.errors import InputError, Problem
+from endive.scenario.model import DEFAULT_VARIANT, Variant
+from endive.schema_words import shown
+
+_MOST_VARIANTS = 500
+
+
+class Composer:
+    """Lays the parts of a scenario over each other, remembering where every setting came from."""
+
+    def __init__(self, document: Document, directory: Path) -> None:
+        self._document = document
+        self._directory = directory
+        self._values: dict[str, Any] = {}
+        self._origins: dict[str, KeyPath] = {}
+        self._base_file = ""
+        self._base_lines: dict[KeyPath, int] = {}
+        self.problems: list[Problem] = []
+        self._read_base()
+
+    def variants(self) -> Iterator[Variant]:
+        """The configuration of every variant; what is wrong with one is among `problems`."""
+        told: set[str] = set()
+        if self.problems:
+            # Without the base everything would seem to be missing.
+            return
+        for name, path, settings in self._named_settings():
+            values, origins = copy.deepcopy(self._values), dict(self._origins)
+            for key, value in settings.items():
+                here = path if path and path[0] == "grid" else (*path, key)
+                self._lay(values, origins, key, value, (*here, key) if here == path else here)
+            try:
+                config = resolve_config(values, file=self._document.file)
+            except InputError as error:
+                for problem in error.problems:
+                    moved = self._moved(problem, origins)
+                    if str(moved) not in told:
+                        told.add(str(moved))
+                        self.problems.append(moved)
+                continue
+            yield Variant(name, config)
+
+    def _named_settings(self) -> Iterator[tuple[str, KeyPath, Mapping[str, Any]]]:
+        value = self._document.value
+        if "grid" in value:
+            keys = list(value["grid"])
+            count = math.prod(map(len, value["grid"].values()))
+            if count > _MOST_VARIANTS:
+                message = f"makes {count} variants; {_MOST_VARIANTS} are enough for one scenario"
+                self.problems.append(self._document.problem(("grid",), message))
+                return
+            for combination in itertools.product(*value["grid"].values()):
+                name = ",".join(str(each) for each in combination)
+                yield name, ("grid",), dict(zip(keys, combination, strict=True))
+        elif "variants" in value:
+            for name, settings in value["variants"].items():
+                yield name, ("variants", name), settings
+        else:
+            yield DEFAULT_VARIANT, (), {}
+
+    def _read_base(self) -> None:
+        value = self._document.value
+        config = value.get("config", {})
+        if isinstance(config, str):
+            self._read_file(config)
+        else:
+            self._values = copy.deepcopy(config)
+        for key, setting in value.get("set", {}).items():
+            self._lay(self._values, self._origins, key, setting, ("set", key))
+        for name, latency_ms in value.get("latencies_ms", {}).items():
+            fixed = {"distribution": "fixed", "value": latency_ms}
+            path = ("latencies_ms", name)
+            self._lay(self._values, self._origins, f"storage.latency.{name}", fixed, path)
+        if "script" in value:
+            script = copy.deepcopy(value["script"])
+            self._lay(self._values, self._origins, "workload.script", script, ("script",))
+
+    def _read_file(self, name: str) -> None:
+        path = self._directory / name
+        try:
+            text = path.read_text(encoding="utf-8")
+            self._values = tomllib.loads(text)
+        except (OSError, ValueError, RecursionError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            message = f"{name!r} cannot be read: {reason}; the path is relative to this file"
+            self.problems.append(self._document.problem(("config",), message))
+            return
+        self._base_file, self._base_lines = str(path), key_lines(text)
+        table = self._values.get("transaction", {})
+        if isinstance(table, dict) and is_file(str(table.get("cost_table", "spec-2.0"))):
+            # The file names its cost table relative to itself.
+            table["cost_table"] = str((path.parent / table["cost_table"]).resolve())
+
+    def _lay(
+        self,
+        values: dict[str, Any],
+        origins: dict[str, KeyPath],
+        key: str,
+        value: Any,
+        path: KeyPath,
+    ) -> None:
+        """Set one dotted key; null removes it."""
+        *tables, last = key.split(".")
+        table: Any = values
+        for name in tables:
+            table = table.setdefault(name, {})
+            if not isinstance(table, dict):
+                message = f"{name!r} is {shown(table)} in the configuration, not a table"
+                self.problems.append(self._document.problem(path, message))
+                return
+        if value is None:
+            table.pop(last, None)
+        else:
+            table[last] = copy.deepcopy(value)
+        origins[key] = path
+
+    def _moved(self, problem: Problem, origins: Mapping[str, KeyPath]) -> Problem:
+        """The same problem, at the place in the scenario where the setting stands."""
+        if problem.file != self._document.file:
+            return problem
+        if problem.key in origins:
+            moved = self._document.problem(origins[problem.key], problem.message)
+            return Problem(problem.message, problem.key, moved.file, moved.line, moved.column)
+        key = problem.key.replace("[", ".[")
+        parts = key.split(".") if key else []
+        for length in range(len(parts), 0, -1):
+            found = origins.get(".".join(parts[:length]))
+            if found is not None:
+                rest = tuple(_part(part) for part in parts[length:])
+                moved = self._document.problem((*found, *rest), problem.message)
+                return Problem(problem.message, problem.key, moved.file, moved.line, moved.column)
+        path = tuple(map(_part, parts))
+        line = line_of(self._base_lines, path)
+        if line:
+            return Problem(problem.message, problem.key, self._base_file, line)
+        moved = self._document.problem(("config", *path), problem.message)
+        return Problem(problem.message, problem.key, moved.file, moved.line, moved.column)
+
+
+def _part(text: str) -> str | int:
+    return int(text[1:-1]) if re.fullmatch(r"\[[0-9]+\]", text) else text
+
+
+def operations_of(config: ResolvedConfig) -> frozenset[str]:
+    """The operations that a configuration can submit."""
+    return frozenset(
+        operation for _name, operations in submitters(config) for operation in operations
+    )
+
+
+def submitters(config: ResolvedConfig) -> Iterator[tuple[str, frozenset[str]]]:
+    """Whoever submits transactions, by name, and what they submit."""
+    workload = config.values.get("workload", {})
+    for load in workload.get("class", ()):
+        if load["kind"] != "background":
+            yield load["name"], _weighed(load["operation_types"])
+    for line in workload.get("script", ()):
+        if line["operation"] != "background":
+            yield line["name"], frozenset({line["operation"]})
+    if not workload:
+        yield "default", _weighed(config.values["transaction"]["operation_types"])
+
+
+def _weighed(weights: Mapping[str, float]) -> frozenset[str]:
+    return frozenset(name for name, weight in weights.items() if weight)
