@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from endive.calibration.data import Case
     from endive.calibration.fit import StoreFit
-    from endive.calibration.report import Apply, Report
+    from endive.calibration.report import Report
 
 _STORES = ("s3", "s3x", "azure", "azurex", "gcp")
 _CLIENTS = ("told", "reads-within", "reads-after")
@@ -72,14 +69,16 @@ def execute(arguments: argparse.Namespace) -> int:
     from endive.calibration.experiment import Client
     from endive.calibration.recorded import packaged_fits
     from endive.calibration.report import build_report, find_fits
+    from endive.cli.pool import applying
+    from endive.cli.progress import progress_if_watched
 
     measured = _measured(arguments)
     cases = _chosen(arguments, measured)
     whole = {case.store for case in cases} - {case.store for case in measured if case not in cases}
     is_shipped = arguments.data is None and not arguments.fit
     with (
-        _progress(_steps(cases, arguments.fit)) as advance,
-        _apply(arguments.jobs, advance) as apply,
+        progress_if_watched(_steps(cases, arguments.fit)) as advance,
+        applying(arguments.jobs, advance) as apply,
     ):
         if arguments.fit:
             client = Client(arguments.client or Client.READS_WITHIN.value)
@@ -154,49 +153,6 @@ def _write(file: Path, text: str) -> None:
 def _steps(cases: Sequence[Case], is_fitting: bool) -> int:
     fits = len({case.store for case in cases}) if is_fitting else 0
     return fits + 2 * len(cases)
-
-
-@contextmanager
-def _apply(jobs: int, advance: Callable[[], None]) -> Iterator[Apply]:
-    """One after the other, or in several processes; results come in order either way."""
-    if jobs == 1:
-
-        def one_by_one(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
-            for task in tasks:
-                yield function(task)
-                advance()
-
-        yield one_by_one
-        return
-    from endive.cli.pool import new_pool
-
-    pool = new_pool(jobs)
-
-    def side_by_side(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
-        for result in pool.map(function, tasks):
-            yield result
-            advance()
-
-    try:
-        yield side_by_side
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
-            child.terminate()
-        raise
-    pool.shutdown()
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """A bar on stderr for a person who watches; nothing for anybody else."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from endive.cli.progress import progress_of_seeds
-
-    with progress_of_seeds(total) as advance:
-        yield advance
 
 
 def _jobs(text: str) -> int:

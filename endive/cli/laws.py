@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -68,7 +67,7 @@ def execute(arguments: argparse.Namespace) -> int:
     laws = frozenset(law.id for law in LAWS)
     if arguments.only is not None:
         laws = chosen_laws(arguments.only.split(","))
-    with _progress() as on_progress, _processes(arguments.jobs, on_progress) as apply:
+    with _progress() as on_progress, _counted(arguments.jobs, on_progress) as apply:
         found = report(laws, arguments.seed, apply)
     if arguments.json:
         document = _document(found, laws)
@@ -109,8 +108,10 @@ OnProgress = Callable[[int, int], None]
 
 
 @contextmanager
-def _processes(jobs: int, on_progress: OnProgress) -> Iterator[Apply]:
-    """Runs trials here or in other processes; their readings come back in order."""
+def _counted(jobs: int, on_progress: OnProgress) -> Iterator[Apply]:
+    """Runs trials here or in other processes, and tells how many of how many are done."""
+    from endive.cli.pool import applying
+
     done = total = 0
 
     def advance() -> None:
@@ -118,35 +119,16 @@ def _processes(jobs: int, on_progress: OnProgress) -> Iterator[Apply]:
         done += 1
         on_progress(done, total)
 
-    def here(function: Callable[[Task], list[Reading]], tasks: Sequence[Task]) -> Iterator[Any]:
-        nonlocal total
-        total += len(tasks)
-        for task in tasks:
-            yield function(task)
-            advance()
+    with applying(jobs, advance, at_a_time=4) as apply:
 
-    if jobs == 1:
-        yield here
-        return
-    from endive.cli.pool import new_pool
+        def counting(
+            function: Callable[[Task], list[Reading]], tasks: Sequence[Task]
+        ) -> Iterator[Any]:
+            nonlocal total
+            total += len(tasks)
+            yield from apply(function, tasks)
 
-    pool = new_pool(jobs)
-
-    def there(function: Callable[[Task], list[Reading]], tasks: Sequence[Task]) -> Iterator[Any]:
-        nonlocal total
-        total += len(tasks)
-        for readings in pool.map(function, tasks, chunksize=4):
-            yield readings
-            advance()
-
-    try:
-        yield there
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
-            child.terminate()
-        raise
-    pool.shutdown()
+        yield counting
 
 
 @contextmanager

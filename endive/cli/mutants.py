@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import multiprocessing
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from endive.mutants.matrix import Matrix
@@ -70,6 +67,8 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def execute(arguments: argparse.Namespace) -> int:
     """Run the mutants and show what became of them."""
+    from endive.cli.pool import applying
+    from endive.cli.progress import progress_if_watched
     from endive.mutants.matrix import all_ids, build_matrix, chosen_ids, quiet_runs
 
     if arguments.list:
@@ -78,12 +77,11 @@ def execute(arguments: argparse.Namespace) -> int:
     ids = all_ids() if is_whole else chosen_ids(arguments.only)
     quiet = arguments.quiet_check
     runs = quiet_runs(40 if quiet is None else quiet) if is_whole or quiet is not None else []
-    with _progress(len(ids) + len(runs)) as advance:
-        if arguments.jobs == 1:
-            matrix = build_matrix(ids, runs, _one_by_one(advance))
-        else:
-            with _processes(arguments.jobs, advance) as apply:
-                matrix = build_matrix(ids, runs, apply)
+    with (
+        progress_if_watched(len(ids) + len(runs)) as advance,
+        applying(arguments.jobs, advance, at_a_time=8) as apply,
+    ):
+        matrix = build_matrix(ids, runs, apply)
     document = json.dumps(matrix.as_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     place = arguments.matrix or (MATRIX_FILE if is_whole else None)
     for file in (place, None if arguments.json == "-" else arguments.json):
@@ -127,51 +125,6 @@ def _list(as_json: str | None) -> int:
 
         print_list(MUTANTS)
     return 0
-
-
-Apply = Callable[[Callable[[str], Any], Sequence[str]], Iterator[Any]]
-
-
-def _one_by_one(advance: Callable[[], None]) -> Apply:
-    def apply(function: Callable[[str], Any], names: Sequence[str]) -> Iterator[Any]:
-        for name in names:
-            yield function(name)
-            advance()
-
-    return apply
-
-
-@contextmanager
-def _processes(jobs: int, advance: Callable[[], None]) -> Iterator[Apply]:
-    from endive.cli.pool import new_pool
-
-    pool = new_pool(jobs)
-
-    def apply(function: Callable[[str], Any], names: Sequence[str]) -> Iterator[Any]:
-        for result in pool.map(function, names, chunksize=8):
-            yield result
-            advance()
-
-    try:
-        yield apply
-    except BaseException:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
-            child.terminate()
-        raise
-    pool.shutdown()
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Callable[[], None]]:
-    """A bar on stderr for a person who watches; nothing for anybody else."""
-    if not sys.stderr.isatty():
-        yield lambda: None
-        return
-    from endive.cli.progress import progress_of_seeds
-
-    with progress_of_seeds(total) as advance:
-        yield advance
 
 
 def _write(file: str, document: str) -> None:

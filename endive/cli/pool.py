@@ -1,4 +1,4 @@
-"""Many seeds at a time: a pool of processes whose outcomes come back in the order of the seeds.
+"""Many runs at a time: a pool of processes whose outcomes come back in the order in which they were asked for.
 
 A run that fails, or whose process is killed, is an outcome like any other: the rest go on.
 """
@@ -10,7 +10,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -48,8 +48,7 @@ def run_seeds(
             yield outcome
         return
 
-    pool = new_pool(jobs)
-    try:
+    with processes(jobs) as pool:
         futures = {}
         for seed in experiment.seeds:
             # A finished run only has to be looked up, which needs no other process.
@@ -68,6 +67,42 @@ def run_seeds(
             except BrokenProcessPool:
                 # A killed process takes the whole pool down; the innocent get one of their own.
                 yield _outcome_alone(experiment, seed, force)
+
+
+Apply = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
+"""Calls a function with each of some tasks; results come in the order of the tasks."""
+
+
+@contextlib.contextmanager
+def applying(
+    jobs: int, on_done: Callable[[], object] = lambda: None, *, at_a_time: int = 1
+) -> Iterator[Apply]:
+    """One task after the other, or several processes at work; `on_done` is called for each that is done."""
+    if jobs == 1:
+
+        def here(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+            for task in tasks:
+                yield function(task)
+                on_done()
+
+        yield here
+        return
+    with processes(jobs) as pool:
+
+        def there(function: Callable[[Any], Any], tasks: Sequence[Any]) -> Iterator[Any]:
+            for result in pool.map(function, tasks, chunksize=at_a_time):
+                yield result
+                on_done()
+
+        yield there
+
+
+@contextlib.contextmanager
+def processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that are gone when the block is left, at once if something went wrong in it."""
+    pool = _new_pool(jobs)
+    try:
+        yield pool
     except BaseException:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in multiprocessing.active_children():
@@ -86,14 +121,14 @@ def _outcome(experiment: Experiment, seed: int, force: bool) -> Outcome:
 
 
 def _outcome_alone(experiment: Experiment, seed: int, force: bool) -> Outcome:
-    with new_pool(1) as pool:
+    with _new_pool(1) as pool:
         try:
             return pool.submit(_outcome, experiment, seed, force).result()
         except BrokenProcessPool:
             return Failure(seed, "its process was killed, perhaps for want of memory")
 
 
-def new_pool(jobs: int) -> ProcessPoolExecutor:
+def _new_pool(jobs: int) -> ProcessPoolExecutor:
     """Processes that end with this one, and quietly."""
     # Spawned processes inherit no threads and no locks, and behave alike on all systems.
     context = multiprocessing.get_context("spawn")

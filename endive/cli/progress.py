@@ -56,6 +56,16 @@ def progress_of_seeds(total: int) -> Iterator[Callable[[], None]]:
         yield lambda: bars.advance(task)
 
 
+@contextmanager
+def progress_if_watched(total: int) -> Iterator[Callable[[], None]]:
+    """A bar on stderr for a person who watches; nothing for anybody else."""
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    with progress_of_seeds(total) as advance:
+        yield advance
+
+
 def describe(progress: Progress, elapsed_s: float) -> str:
     """How far a run has come after so many seconds, in less than sixty letters."""
     simulated_s = progress.now_ms / 1000.0

@@ -136,9 +136,9 @@ def _performer(jobs: int) -> Iterator[Callable[[Sequence[Task]], Iterator[Outcom
     if jobs == 1:
         yield lambda tasks: map(perform, tasks)
         return
-    from endive.cli.pool import new_pool
+    from endive.cli.pool import processes
 
-    with new_pool(jobs) as pool:
+    with processes(jobs) as pool:
         yield lambda tasks: pool.map(perform, tasks)
 
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
-from endive.documents import Document, KeyPath
 from endive.cost_model.expression import ExpressionError, parse_expression
+from endive.documents import Document, KeyPath
 from endive.errors import InputError, Problem
 from endive.resources import shared_dir
 

@@ -14,9 +14,9 @@ from types import MappingProxyType
 from typing import Any
 
 from endive.cost_model.check import check_table
-from endive.documents import read_document
 from endive.cost_model.expression import Expression, parse_expression
 from endive.cost_model.payment import NO_COST, ConflictCost
+from endive.documents import read_document
 from endive.errors import InputError, Problem
 from endive.resources import package_dir
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from endive.cost_model import COUNTS, parse_expression
-from endive.documents import read_document
 from endive.cost_model.table import cost_table_names
+from endive.documents import read_document
 from endive.resources import package_dir
 
 KILLER = "transcription"

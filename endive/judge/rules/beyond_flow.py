@@ -85,18 +85,19 @@ def _first_gap(life: Life) -> tuple[float, Event, float] | None:
     assert life.submitted is not None
     now_ms = life.submitted.t_ms
     for event in life.events:
-        kind = type(event)
-        if kind is CatalogRead:
-            began_ms, end_ms = event.t_called_ms, read_end_ms(event)  # type: ignore[union-attr, arg-type]
-        elif kind is IoPaid:
-            began_ms, end_ms = event.t_ms - event.paid_ms, event.t_ms  # type: ignore[union-attr]
-        elif kind is Worked:
-            began_ms, end_ms = event.t_ms - event.runtime_ms, event.t_ms  # type: ignore[union-attr]
-        elif kind is CommitReturned:
-            began_ms, end_ms = event.t_ms - event.commit_ms, event.t_ms  # type: ignore[union-attr]
-        elif kind is BackedOff:
-            began_ms, end_ms = event.t_ms - event.backoff_ms, event.t_ms  # type: ignore[union-attr]
-        elif kind is CommitCalled or (kind is Finished and event.status != "in_flight"):  # type: ignore[union-attr]
+        if isinstance(event, CatalogRead):
+            began_ms, end_ms = event.t_called_ms, read_end_ms(event)
+        elif isinstance(event, IoPaid):
+            began_ms, end_ms = event.t_ms - event.paid_ms, event.t_ms
+        elif isinstance(event, Worked):
+            began_ms, end_ms = event.t_ms - event.runtime_ms, event.t_ms
+        elif isinstance(event, CommitReturned):
+            began_ms, end_ms = event.t_ms - event.commit_ms, event.t_ms
+        elif isinstance(event, BackedOff):
+            began_ms, end_ms = event.t_ms - event.backoff_ms, event.t_ms
+        elif isinstance(event, CommitCalled) or (
+            isinstance(event, Finished) and event.status != "in_flight"
+        ):
             began_ms = end_ms = event.t_ms
         else:
             continue
