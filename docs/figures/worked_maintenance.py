@@ -140,7 +140,7 @@ def print_maintenance(
             *DOCUMENT_RATES[: 3 if quick else 4],
             *([] if quick else [20, 30]),
         ):
-            seeds = 1 if quick else 3 if rate >= 10 else 8
+            seeds = 1 if quick else 3 if rate >= 10 else 40
             overwrites = maintenance(pool, case, rate, seeds)
             found.setdefault(case, {})[rate] = overwrites
             if rate in DOCUMENT_RATES or rate in (0.5, 1, 2):
@@ -181,7 +181,7 @@ def bisect(
     low, high, at_high = 0.05, 200.0, None
     while high / low > (1.3 if quick else 1.05):
         rate = math.sqrt(low * high)
-        seeds = 3 if quick or rate >= 5 else 12
+        seeds = 3 if quick or rate >= 5 else 40
         overwrites = maintenance(pool, case, rate, seeds)
         if is_above(overwrites):
             high, at_high = rate, overwrites

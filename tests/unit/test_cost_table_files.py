@@ -10,8 +10,8 @@ from jsonschema import Draft7Validator
 
 from endive.cost_model import CLASSES, COUNTS, OPERATIONS, cost_table_names, load_cost_table_file
 from endive.cost_model.check import KEYWORDS, load_schema
-from endive.documents import read_document
 from endive.cost_model.table import SETTINGS
+from endive.documents import read_document
 from endive.errors import InputError
 from endive.resources import package_dir
 
