@@ -120,6 +120,33 @@ def maker(cls: type[_T]) -> Callable[..., _T]:
     return type(f"_{cls.__name__}Draft", (), {"__slots__": names, **namespace})
 
 
+def read_text(path: str | os.PathLike[str], largest_bytes: int = 2**20) -> str:
+    """The text of a file that is a file, and no larger than what is read by hand; else ValueError or OSError."""
+    place = Path(path)
+    if place.exists() and not place.is_file():
+        raise ValueError("is no regular file")
+    with place.open("rb") as file:
+        data = file.read(largest_bytes + 1)
+    if len(data) > largest_bytes:
+        raise ValueError(f"is larger than {largest_bytes / 2**20:g} MiB")
+    return data.decode("utf-8")
+
+
+def why_unwritable(path: str | os.PathLike[str]) -> str | None:
+    """Why no file can be written here, found out before the work is done; None if nothing speaks against it."""
+    place = Path(path)
+    if place.is_dir():
+        return "is a directory; name a file in it"
+    holder = place.parent
+    while not os.path.lexists(holder) and holder != holder.parent:
+        holder = holder.parent
+    if not holder.is_dir():
+        return f"{holder} is not a directory; choose another place"
+    if not os.access(holder, os.W_OK | os.X_OK):
+        return f"no permission to write in {holder}; choose another place"
+    return None
+
+
 @contextlib.contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a path beside `path` to write to; it takes the final name only when all went well.

@@ -26,3 +26,12 @@ def load_profile() -> None:
 def examples(count: int) -> int:
     """How many examples under this profile, for a test that has `count` in CI."""
     return max(3, round(count * _FACTORS.get(PROFILE, 1.0)))
+
+
+def rounds() -> int:
+    """How often a corpus is drawn at most, until everything in it has had something to look at.
+
+    A few fresh examples may lack what is rare, which says nothing about the code, so there are more; the same examples once more
+    would be no others.
+    """
+    return 1 if PROFILE == "ci" else 8

@@ -103,10 +103,13 @@ def processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
     pool = _new_pool(jobs)
     try:
         yield pool
-    except BaseException:
+    except BaseException as error:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in multiprocessing.active_children():
             child.terminate()
+        if isinstance(error, BrokenProcessPool):
+            message = "a process was killed, perhaps for want of memory; try fewer --jobs"
+            raise OSError(message) from None
         raise
     pool.shutdown()
 

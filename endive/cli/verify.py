@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from endive.scenario.reading import find_scenarios, read_scenarios
 
     scenarios = read_scenarios(find_scenarios(arguments.paths))
+    _check_places(arguments, scenarios)
     if arguments.update and (reason := golden.refusal([])):
         raise InputError([Problem(reason, key="--update")])
     started_s = time.monotonic()
@@ -94,6 +96,28 @@ def execute(arguments: argparse.Namespace) -> int:
     if arguments.update:
         return _update(reports, as_json=arguments.json)
     return _tell(arguments, reports, len(scenarios), elapsed_s)
+
+
+def _check_places(arguments: argparse.Namespace, scenarios: Sequence[Scenario]) -> None:
+    """Find out that a report has no place before the time to make it is spent."""
+    from endive.errors import InputError, Problem
+    from endive.utils import why_unwritable
+
+    taken = {Path(scenario.file).resolve(): "a scenario" for scenario in scenarios}
+    problems = []
+    for name in ("junit", "html"):
+        file = getattr(arguments, name)
+        if not file:
+            continue
+        place = Path(file).resolve()
+        reason = why_unwritable(place)
+        if place in taken:
+            reason = f"{file} is {taken[place]}; choose another place"
+        if reason:
+            problems.append(Problem(reason, key=f"--{name}"))
+        taken[place] = f"the place of --{name}"
+    if problems:
+        raise InputError(problems)
 
 
 def _verified(
@@ -116,7 +140,8 @@ def _verified(
         # Threads only wait for the pool: a scenario of one run does not keep the others from theirs.
         from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(2 * jobs) as threads:
+        threads = ThreadPoolExecutor(2 * jobs)
+        try:
             pending = [
                 threads.submit(verify, scenario, perform, seed=seed, on_runs=bar.expect)
                 for scenario in scenarios
@@ -127,6 +152,11 @@ def _verified(
                 if told:
                     print_line(report)
                 yield report
+        except BaseException:
+            # Nobody waits for what is under way: its processes are about to be ended.
+            threads.shutdown(wait=False, cancel_futures=True)
+            raise
+        threads.shutdown()
 
 
 @contextlib.contextmanager

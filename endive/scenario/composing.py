@@ -18,6 +18,7 @@ from endive.documents import Document, KeyPath
 from endive.errors import InputError, Problem
 from endive.scenario.model import DEFAULT_VARIANT, Variant
 from endive.schema_words import shown
+from endive.utils import read_text
 
 _MOST_VARIANTS = 500
 
@@ -95,7 +96,7 @@ class Composer:
     def _read_file(self, name: str) -> None:
         path = self._directory / name
         try:
-            text = path.read_text(encoding="utf-8")
+            text = read_text(path)
             self._values = tomllib.loads(text)
         except (OSError, ValueError, RecursionError) as error:
             reason = getattr(error, "strerror", None) or str(error)
@@ -158,10 +159,27 @@ def _part(text: str) -> str | int:
     return int(text[1:-1]) if re.fullmatch(r"\[[0-9]+\]", text) else text
 
 
-def operations_of(config: ResolvedConfig) -> frozenset[str]:
-    """The operations that a configuration can submit."""
-    return frozenset(
-        operation for _name, operations in submitters(config) for operation in operations
+def is_random(config: ResolvedConfig) -> bool:
+    """Whether another seed may give another run: something is drawn that every transaction or retry meets."""
+    values = config.values
+    workload, transaction = values.get("workload", {}), values["transaction"]
+    if "class" in workload or "script" not in workload:
+        return True
+    backoff = transaction["retry_backoff"]
+    if backoff["enabled"] and backoff["jitter"] > 0.0:
+        return True
+    draws_conflicts = transaction["conflict_detector"] == "probabilistic"
+    if draws_conflicts and 0.0 < transaction["real_conflict_probability"] < 1.0:
+        return True
+    latency = values["storage"].get("latency", {})
+    put = "append" if transaction["manifest_list_mode"] == "append" else "write"
+    met = [("manifest_list", "read"), ("manifest_list", put), ("manifest_file", "write")]
+    kind = values["catalog"]["type"]
+    if kind != "instant":
+        met += [("catalog", "read"), ("catalog", "append" if kind == "append" else "cas")]
+    return any(
+        latency.get(artifact, {}).get(operation, {}).get("distribution") != "fixed"
+        for artifact, operation in met
     )
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from endive.documents import Document, KeyPath
 from endive.errors import Problem
-from endive.scenario.composing import submitters
+from endive.scenario.composing import is_random, submitters
+from endive.scenario.domains import highest_value
 from endive.scenario.metrics import METRICS, Level, Metric, Selection
 from endive.scenario.model import Bounds, Comparison, Expectation, Seeds, Variant
 from endive.transaction.result import MAX_RETRIES_REASON, TIMEOUT_REASON, VALIDATION_REASON
@@ -85,7 +86,7 @@ class _Reader:
         compared = list(dict.fromkeys([*chosen, *([other] if other else [])]))
         for name in compared:
             self._check_selection(metric, selection, self._variants[name])
-        self._check_domain(metric, bounds, comparison, chosen)
+        self._check_domain(metric, bounds, comparison, selection, chosen)
         if not bounds.is_exact and self._is_random(compared):
             self._check_seeds()
         if comparison is not None:
@@ -260,9 +261,14 @@ class _Reader:
         metric: Metric,
         bounds: Bounds,
         comparison: Comparison | None,
+        selection: Selection,
         chosen: Sequence[str],
     ) -> None:
-        low, high = 0.0, metric.high
+        """Refuse what every run fulfils, or none."""
+        highest = max(
+            highest_value(metric, selection, self._variants[name].config) for name in chosen
+        )
+        low, high = 0.0, highest
         if comparison is Comparison.DIFFERENCE:
             low, high = -metric.high, metric.high
         elif comparison is Comparison.RATIO:
@@ -278,11 +284,7 @@ class _Reader:
             self._add(key, f"{metric.name} is never {bounds.words()}: this cannot hold; mend it")
 
     def _is_random(self, chosen: Sequence[str]) -> bool:
-        return any(
-            "class" in variant.config.values.get("workload", {})
-            or "workload" not in variant.config.values
-            for variant in (self._variants[name] for name in chosen)
-        )
+        return any(is_random(self._variants[name].config) for name in chosen)
 
     def _check_seeds(self) -> None:
         if self._seeds.limit < 2:

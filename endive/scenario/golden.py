@@ -70,7 +70,8 @@ def write(found: Sequence[Change]) -> None:
         # Where the layout is stranger than this code knows, nothing is written.
         if read_document(written, file).value["golden"] != golden:
             raise InputError([Problem("cannot be written here; set it apart", "golden", file)])
-        with whole_file(file) as beside:
+        # Through a link the file is written that it leads to.
+        with whole_file(Path(file).resolve()) as beside:
             beside.write_bytes(written.encode("utf-8"))
 
 

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from endive.simulation import Statistics
 
 
@@ -243,23 +245,36 @@ def observe(statistics: Statistics, metric: Metric, selection: Selection) -> Obs
     if metric.name in ("commits_per_s", "offered_per_s"):
         number = counted["committed"] if metric.name == "commits_per_s" else total
         return Observed(number / seconds)
-    if selection.status is None:
-        # What the end cut off has spent only part of its time and retries.
-        keep = status == "committed" if metric.committed_only else status != "in_flight"
-        if metric.name in ("abort_time_ms",):
-            keep = status == "aborted"
-        if metric.name == "unfinished_ms":
-            keep = status == "in_flight"
-        if metric.name == "submit_time_ms":
-            keep = np.ones(total, dtype=bool)
-        rows = np.flatnonzero(rows)[keep]
-    return _aggregated(statistics.log.column(metric.column)[rows], selection.aggregate)
+    return _aggregated(
+        statistics.log.column(metric.column)[_meant(statistics, metric, selection)],
+        selection.aggregate,
+    )
 
 
-def chosen_ids(statistics: Statistics, selection: Selection) -> list[int]:
-    """The ids of the transactions that a selection is about, in order."""
-    rows = _transactions(statistics, selection)
+def chosen_ids(statistics: Statistics, metric: Metric, selection: Selection) -> list[int]:
+    """The ids of the transactions that a metric of a selection is about, in order."""
+    if metric.level is Level.RUN:
+        return []
+    if metric.level is Level.ATTEMPTS:
+        return sorted(set(_attempts(statistics, selection)["txn_id"].tolist()))
+    rows = _meant(statistics, metric, selection)
     return sorted(statistics.log.column("txn_id")[rows].tolist())
+
+
+# Only what ended like this has such a value.
+_ENDED = {"abort_time_ms": "aborted", "unfinished_ms": "in_flight"}
+
+
+def _meant(statistics: Statistics, metric: Metric, selection: Selection) -> NDArray[np.bool_]:
+    rows = _transactions(statistics, selection)
+    is_counted = not metric.column or metric.name == "submit_time_ms"
+    if selection.status is not None or is_counted:
+        return rows
+    status = _words(statistics, "status")
+    ended = "committed" if metric.committed_only else _ENDED.get(metric.name)
+    # What the end cut off has spent only part of its time and retries.
+    meant: NDArray[np.bool_] = rows & (status == ended if ended else status != "in_flight")
+    return meant
 
 
 def _transactions(statistics: Statistics, selection: Selection) -> NDArray[np.bool_]:
@@ -282,16 +297,7 @@ def _words(statistics: Statistics, column: str) -> NDArray[Any]:
 
 
 def _of_attempts(statistics: Statistics, metric: Metric, selection: Selection) -> Observed:
-    assert statistics.attempts is not None
-    frame = statistics.attempts.to_dataframe()
-    for column, wanted in (
-        ("operation_type", selection.operation),
-        ("class_name", selection.named),
-        ("attempt", selection.attempt),
-        ("conflict_class", selection.conflict_class),
-    ):
-        if wanted is not None:
-            frame = frame[frame[column] == wanted]
+    frame = _attempts(statistics, selection)
     if metric.name == "attempts":
         return Observed(float(len(frame)))
     if metric.name == "attempt_failure_rate":
@@ -302,6 +308,20 @@ def _of_attempts(statistics: Statistics, metric: Metric, selection: Selection) -
         found = frame[(frame["attempt"] > 0) & frame["conflict_class"].notna()]
         return _share(int((found["conflict_class"] == "cross_table").sum()), len(found))
     return _aggregated(frame[metric.column].to_numpy(dtype=float), selection.aggregate)
+
+
+def _attempts(statistics: Statistics, selection: Selection) -> pd.DataFrame:
+    assert statistics.attempts is not None
+    frame = statistics.attempts.to_dataframe()
+    for column, wanted in (
+        ("operation_type", selection.operation),
+        ("class_name", selection.named),
+        ("attempt", selection.attempt),
+        ("conflict_class", selection.conflict_class),
+    ):
+        if wanted is not None:
+            frame = frame[frame[column] == wanted]
+    return frame
 
 
 def _share(successes: int, trials: int) -> Observed:

@@ -17,8 +17,9 @@ from endive.judge.registry import INVARIANTS
 from endive.resources import shared_dir
 from endive.scenario.composing import Composer
 from endive.scenario.expecting import read_expectations
-from endive.scenario.model import Scenario, Seeds
+from endive.scenario.model import Scenario, Seeds, Variant
 from endive.schema_words import in_words
+from endive.utils import read_text
 
 # Other tools have files with a key `scenario`, too; those with one of these beside it are ours.
 _MARKS = (
@@ -50,12 +51,18 @@ def find_scenarios(paths: Sequence[str | Path]) -> list[Path]:
             found.append(path)
     if problems:
         raise InputError(problems)
-    return list(dict.fromkeys(found))
+    # The same file by two names is one scenario.
+    first: dict[Path, Path] = {}
+    for path in found:
+        first.setdefault(path.resolve(), path)
+    return list(first.values())
 
 
 def is_scenario(path: Path) -> bool:
     """Whether a YAML file calls itself a scenario."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as file:
             text = file.read(_LARGEST_BYTES).decode("utf-8", errors="replace")
     except OSError:
@@ -92,7 +99,7 @@ def read_scenario(path: str | Path) -> Scenario:
     if problems:
         # Without a sound configuration nothing can be said about what is expected of it.
         raise InputError(sorted(problems, key=_place))
-    seeds = _seeds(value.get("seeds"), is_scripted=_is_exact(variants))
+    seeds = _seeds(value.get("seeds"), is_scripted=_is_scripted(variants))
     expectations, problems = read_expectations(document, variants, seeds)
     if problems:
         raise InputError(sorted(problems, key=_place))
@@ -116,15 +123,14 @@ def read_scenario(path: str | Path) -> Scenario:
 
 def _text(path: Path, file: str) -> str:
     try:
-        if path.stat().st_size > _LARGEST_BYTES:
-            raise InputError([Problem("is larger than 1 MiB; no scenario is", file=file)])
-        return path.read_text(encoding="utf-8")
+        return read_text(path, _LARGEST_BYTES)
     except UnicodeDecodeError as error:
         message = f"byte 0x{error.object[error.start]:02x} is not UTF-8; save the file as UTF-8"
         raise InputError([Problem(message, file=file)]) from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise InputError([Problem(f"cannot be read: {reason}", file=file)]) from None
+    except OSError as error:
+        raise InputError([Problem(f"cannot be read: {error.strerror}", file=file)]) from None
+    except ValueError as error:
+        raise InputError([Problem(f"{error}; no scenario is", file=file)]) from None
 
 
 def _place(problem: Problem) -> tuple[int, int]:
@@ -205,6 +211,10 @@ def _contradictions(document: Document) -> Iterator[Problem]:
     seeds = value.get("seeds")
     if isinstance(seeds, dict) and seeds["limit"] < seeds["first"]:
         yield document.problem(("seeds", "limit"), f"must be at least first, {seeds['first']}")
+    if value.get("judged_seeds") == 0 and not value["expect"] and "golden" not in value:
+        yield document.problem(
+            ("expect",), "nothing is expected, judged or kept: this cannot fail; expect something"
+        )
     if value.get("judged_seeds") == 0:
         for key in ("clauses", "invariants", "sometimes"):
             if value.get(key, "all") not in ("all", []):
@@ -244,13 +254,10 @@ def _unprintable(document: Document, value: Any, path: KeyPath) -> Iterator[Prob
             yield from _unprintable(document, inner, (*path, index))
 
 
-def _is_exact(variants: Sequence[Any]) -> bool:
-    """Whether nothing is drawn but latencies: a script, and no class beside it."""
-    return all(
-        "script" in variant.config.values.get("workload", {})
-        and "class" not in variant.config.values["workload"]
-        for variant in variants
-    )
+def _is_scripted(variants: Sequence[Variant]) -> bool:
+    """Whether nothing but a script submits."""
+    workloads = [variant.config.values.get("workload", {}) for variant in variants]
+    return all("script" in workload and "class" not in workload for workload in workloads)
 
 
 def _seeds(given: Any, *, is_scripted: bool) -> Seeds:

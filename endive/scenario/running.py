@@ -149,13 +149,20 @@ def _held(verdict: Verdict) -> Held:
     )
 
 
-def story_of(config: ResolvedConfig, seed: int, selection: Selection) -> Sequence[str]:
-    """What happened to the first transaction that a selection is about, event by event."""
+def story_of(
+    config: ResolvedConfig, seed: int, metric: Metric, selection: Selection
+) -> Sequence[str]:
+    """What happened to the first transaction that is meant, event by event; nothing for a metric of whole runs."""
+    if metric.level is Level.RUN:
+        return []
     from endive.scenario.metrics import chosen_ids
     from endive.trace.text import text_lines
 
-    statistics = run(config, seed, traced=True)
-    ids = chosen_ids(statistics, selection)
+    is_about_attempts = metric.level is Level.ATTEMPTS
+    statistics = run(config, seed, attempts=is_about_attempts, traced=True)
+    ids = chosen_ids(statistics, metric, selection)
     if not ids or statistics.events is None:
-        return ["no transaction of this kind was submitted"]
-    return list(text_lines(event for event in statistics.events if event.txn_id == ids[0]))
+        return ["no transaction of this kind was there to be measured"]
+    # A look is told when its answer is in; whoever reads wants it where it happened.
+    events = [event for event in statistics.events if event.txn_id == ids[0]]
+    return list(text_lines(sorted(events, key=lambda event: event.t_ms)))

@@ -204,7 +204,7 @@ def _with_story(scenario: Scenario, expectation: Expectation, decision: Decision
     if decision.finding is not Finding.FAIL or decision.seed is None:
         return decision
     config = scenario.variant(expectation.variant).config
-    lines = list(story_of(config, decision.seed, expectation.selection))
+    lines = list(story_of(config, decision.seed, expectation.metric, expectation.selection))
     if len(lines) > _MAX_STORY_LINES:
         left = len(lines) - _MAX_STORY_LINES
         lines = [*lines[:_MAX_STORY_LINES], f"… and {left} more events"]

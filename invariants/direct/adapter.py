@@ -18,6 +18,8 @@ What a target promises besides, it says by attributes; all of them have defaults
     granularity = "catalog"         which commits exclude each other: any two, or (`"table"`) two that share a table
     tables_per_commit = None        the most tables that one commit may write
     refuses_only_changed = True     whether a commit is refused only if something it depends on has changed
+    look() -> Seen                  what is there, at once and for the referee alone (default: a read with nobody else about)
+    fingerprint() -> Hashable       all of the state: interleavings that come to the same one are merged
     close()                         called when a trial is over
 """
 

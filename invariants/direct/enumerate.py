@@ -119,7 +119,7 @@ class Play:
         self.trial = Trial(self.target, bound.tables)
         self.players = [Player(self.trial, i, each, bound) for i, each in enumerate(programs)]
         self._names = names
-        self._now = self._state()
+        self.now = self._state()
 
     def _state(self) -> int:
         """A number for the state of the catalog; the same for the same."""
@@ -130,16 +130,16 @@ class Play:
         applied = tuple(call.txn_id for call in self.trial.applied)
         return self._names.setdefault((fingerprint(), applied), len(self._names))
 
-    def turn(self, who: int) -> None:
-        """Let one transaction go on."""
-        before, player = self._now, self.players[who]
+    def turn(self, who: int, known: int | None = None) -> None:
+        """Let one transaction go on. `known`: the state that this leads to, where it has been found out before."""
+        before, player = self.now, self.players[who]
         is_anew = player.turn()
-        self._now = self._state()
-        player.met(before, self._now, is_anew)
+        self.now = self._state() if known is None else known
+        player.met(before, self.now, is_anew)
 
     def point(self) -> Hashable:
         """What everything that can happen from here on depends on."""
-        return self._now, tuple(player.point() for player in self.players)
+        return self.now, tuple(player.point() for player in self.players)
 
     def candidates(self) -> list[int]:
         """Whose turn it may be. Of several that are the same in all but name, the first one moves first."""
@@ -174,6 +174,10 @@ def cover(make: MakeTarget, bound: Bound, *, merges: bool = True) -> Covered:
     return total
 
 
+Schedule = list[tuple[int, int]]
+"""Whose turn it was, and the state that it led to."""
+
+
 class _Exploration:
     """All schedules of one choice of programs."""
 
@@ -191,13 +195,13 @@ class _Exploration:
         interleavings = self._explore(self._played([]), [])
         return Covered(interleavings, self._turns)
 
-    def _played(self, schedule: list[int]) -> Play:
+    def _played(self, schedule: Schedule) -> Play:
         play = Play(self._make, self._bound, self._programs, self._names)
-        for who in schedule:
-            play.turn(who)
+        for who, known in schedule:
+            play.turn(who, known)
         return play
 
-    def _explore(self, play: Play, schedule: list[int]) -> int:
+    def _explore(self, play: Play, schedule: Schedule) -> int:
         """How many interleavings there are beyond this point. The play is used up."""
         point = play.point() if self._merges else None
         known = self._beyond.get(point) if self._merges else None
@@ -219,7 +223,7 @@ class _Exploration:
             except BaseException:
                 close(here.target)
                 raise
-            count += self._explore(here, [*schedule, who])
+            count += self._explore(here, [*schedule, (who, here.now)])
         if self._merges:
             self._beyond[point] = count
         return count

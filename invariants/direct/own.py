@@ -115,6 +115,10 @@ class OwnTarget:
         # The discovery read comes after an append that landed; the outcome is settled by then.
         return is_commit and waits_ms[-2:] == [APPEND_MS / 2, READ_MS / 2]
 
+    def look(self) -> Seen:
+        """What is there; whether reads show it is for the transactions to find out."""
+        return as_seen(self.catalog.state.capture(0.0))
+
     def fingerprint(self) -> Hashable:
         """All that a call can look at. Latencies are constants, so streams count for nothing; nor do counters, which nobody reads."""
         state = self.catalog.state

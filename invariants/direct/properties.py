@@ -129,7 +129,8 @@ class Trial:
     # -- judging -------------------------------------------------------------------------------------------------
 
     def _look(self) -> Seen:
-        seen: Seen = finish(read_steps(self.target))
+        look = getattr(self.target, "look", None)
+        seen: Seen = finish(read_steps(self.target)) if look is None else look()
         return seen
 
     def _took_effect(self, call: Call, now: Seen) -> None:

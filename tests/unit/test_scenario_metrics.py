@@ -205,8 +205,13 @@ def test_quantiles_lie_between_the_rows(statistics: Statistics) -> None:
 
 
 def test_ids_of_a_selection_are_in_order(statistics: Statistics) -> None:
-    assert chosen_ids(statistics, Selection(named="writer")) == [0, 2, 3]
-    assert chosen_ids(statistics, Selection(named="nobody")) == []
+    count, aborted = METRICS["count"], METRICS["abort_time_ms"]
+    assert chosen_ids(statistics, count, Selection(named="writer")) == [0, 2, 3]
+    assert chosen_ids(statistics, count, Selection(named="nobody")) == []
+    # Whoever was not aborted has no time of it, so the story is not about them.
+    measured = chosen_ids(statistics, aborted, Selection())
+    assert measured == chosen_ids(statistics, count, Selection(status="aborted"))
+    assert chosen_ids(statistics, METRICS["seq"], Selection()) == []
 
 
 def test_selection_is_told_in_words() -> None:
