@@ -1,6 +1,6 @@
 """How hard the property tests try: the Hypothesis profile in `HYPOTHESIS_PROFILE` (`ci`, `dev` or `nightly`).
 
-The profiles are those of `tests/`, so that both can run in one session. What differs from test to test is how many examples it can
+The profiles are those of `tests/`, so that both can run together. What differs from test to test is how many examples it can
 afford; a profile multiplies that.
 """
 

@@ -181,7 +181,7 @@ def bisect(
     low, high, at_high = 0.05, 200.0, None
     while high / low > (1.3 if quick else 1.05):
         rate = math.sqrt(low * high)
-        seeds = 3 if quick or rate >= 5 else 40
+        seeds = 3 if quick or rate >= 5 else 12
         overwrites = maintenance(pool, case, rate, seeds)
         if is_above(overwrites):
             high, at_high = rate, overwrites
