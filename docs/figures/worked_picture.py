@@ -62,7 +62,7 @@ def draw(found: dict[Case, dict[float, Overwrites]], output: Path) -> None:
         0.01,
         0.012,
         "Validated overwrites, unless compaction is named: 3 minutes' work, one every 5 minutes, on S3 Express One Zone; 4 retries\n"
-        "within 30 minutes; catalog model: one pointer (CAS). 64 per point below 10/s, 24 from there on; bars: 95 %.",
+        "within 30 minutes; catalog model: one pointer (CAS). 320 per point below 10/s, 24 from there on; bars: 95 %.",
         fontsize=8,
         color="#444444",
         linespacing=1.5,
