@@ -62,9 +62,10 @@ def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
     merged = dict(base)
     for name, value in over.items():
         old = merged.get(name)
-        is_merge = isinstance(value, Mapping) and isinstance(old, Mapping)
-        if is_merge and "distribution" not in value:
-            merged[name] = _merged(old, value)  # type: ignore[arg-type]
+        # A distribution is replaced as a whole: half of one and half of another make none.
+        is_table = isinstance(value, Mapping) and "distribution" not in value
+        if is_table and isinstance(old, Mapping):
+            merged[name] = _merged(old, value)
         else:
             merged[name] = value
     return merged

@@ -93,7 +93,8 @@ class Replay:
             if self.validates_from_start and each.run.start is not None:
                 since = each.run.start
             each.found = self._compare(submitted, since.seq, each.seen.seq, each.read.seq)
-        return each.found  # type: ignore[no-any-return]
+        found: Found | None = each.found
+        return found
 
     @property
     def validates_from_start(self) -> bool:

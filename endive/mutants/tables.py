@@ -174,19 +174,18 @@ def _changes(cell: str, was: Any) -> Iterator[Any]:
 
 
 def _with_cell(document: Document, cell: str, value: Any) -> Document:
-    changed: Any = copy.deepcopy(document)
+    changed: dict[str, Any] = copy.deepcopy(dict(document))
+    first, *rest = cell.split(".")
     if cell == "version":
         changed["version"] = value
-        return changed  # type: ignore[no-any-return]
-    first, *rest = cell.split(".")
-    if first == "settings":
+    elif first == "settings":
         changed["settings"][rest[0]]["is"] = value
-        return changed  # type: ignore[no-any-return]
-    place = changed["operations"][first]
-    for part in rest[:-1]:
-        place = place[part]
-    place[rest[-1]] = value
-    return changed  # type: ignore[no-any-return]
+    else:
+        place = changed["operations"][first]
+        for part in rest[:-1]:
+            place = place[part]
+        place[rest[-1]] = value
+    return changed
 
 
 def is_live(mutant: TableMutant) -> bool:

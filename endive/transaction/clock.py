@@ -33,4 +33,5 @@ class ElapsedClock:
                 yield wait_ms
                 self.now += wait_ms
         except StopIteration as stop:
-            return stop.value  # type: ignore[no-any-return]
+            result: TransactionResult = stop.value
+            return result

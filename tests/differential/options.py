@@ -65,7 +65,9 @@ def kind_of(config: Config) -> str:
 def priced_operations(draw: Draw, table: str) -> Config:
     """Weights of operations that a cost table prices."""
     names = st.sampled_from(PRICED[table])
-    return draw(st.dictionaries(names, st.sampled_from((1, 0.1, 2.5)), min_size=1, max_size=4))  # type: ignore[no-any-return]
+    weights = st.dictionaries(names, st.sampled_from((1, 0.1, 2.5)), min_size=1, max_size=4)
+    found: Config = draw(weights)
+    return found
 
 
 def _retries(draw: Draw, transaction: Config, *, on_grid: bool) -> None:
@@ -126,7 +128,8 @@ def latency_table(draw: Draw, *, on_grid: bool) -> Config:
     """The latency of one operation: on the grid, or any."""
     if on_grid:
         return fixed(draw(grid_ms(zero=True)))
-    return draw(any_distribution(20.0, size_based=True))  # type: ignore[no-any-return]
+    found: Config = draw(any_distribution(20.0, size_based=True))
+    return found
 
 
 def _metadata(draw: Draw, config: Config, *, on_grid: bool) -> None:
