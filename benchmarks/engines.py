@@ -6,13 +6,15 @@ import importlib
 import sys
 from collections.abc import Callable, Generator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import simpy
 
 from benchmarks.cases import SEED, Config
 from benchmarks.measure import ROOT
-from endive.config import build_simulation_config, resolve_config
+from endive.config import build_simulation_config, compute_experiment_hash, resolve_config
+from endive.experiment import Experiment, code_version, run_seed
 from endive.simulation import Simulation, Statistics
 
 _TIMEOUTS_PER_UNIT = 1_000_000
@@ -31,6 +33,16 @@ def endive_run(config: Config, *, traced: bool = False) -> Callable[[], Outcome]
         return statistics.launched, statistics.seq
 
     return run
+
+
+def endive_command(config: Config, place: Path, *, traced: bool) -> Callable[[], object]:
+    """All that `endive run` does with one seed once the configuration is read, files included."""
+    resolved = resolve_config(config)
+    name = compute_experiment_hash(resolved)
+    experiment = Experiment(
+        resolved, name, code_version(), [SEED], place / str(traced), records_trace=traced
+    )
+    return lambda: run_seed(experiment, SEED, force=True)
 
 
 def naive_run(config: Config) -> Callable[[], Outcome]:

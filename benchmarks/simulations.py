@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from benchmarks import cases
-from benchmarks.engines import Outcome, bare_timeouts, endive_run, naive_run
+from benchmarks.engines import Outcome, bare_timeouts, endive_command, endive_run, naive_run
 from benchmarks.measure import Contender, Options, best_in_turns, in_child
 from benchmarks.verdict import Row, Target
 
@@ -87,10 +89,28 @@ def large_catalog(options: Options) -> list[Row]:
 
 
 def traced_runs(options: Options) -> list[Row]:
-    """The simulation with every event kept, against the same without; writing a file is not part of it."""
+    """The simulation with every event kept, against the same without: in memory, and with the files written."""
     rows = []
     for name, make in (("spec", cases.spec_example), ("contention", cases.contention)):
         config = make(options.scale)
+        with TemporaryDirectory(prefix="endive-") as place:
+            written_s = best_in_turns(
+                {
+                    key: Contender(endive_command(config, Path(place), traced=traced), 2)
+                    for key, traced in (("traced_s", True), ("untraced_s", False))
+                }
+            )
+        rows.append(
+            Row(
+                "trace",
+                f"CPU of endive run --trace, file and all, against endive run, {name}",
+                written_s["traced_s"] / written_s["untraced_s"],
+                "×",
+                Target("≤", 2.0),
+                full_size=not options.quick,
+                figures=written_s,
+            )
+        )
         best_s = best_in_turns(
             {
                 "traced_s": Contender(endive_run(config, traced=True), options.repeat),
