@@ -56,16 +56,21 @@ class ResolvedConfig:
 
 def load_config(path: str | Path) -> ResolvedConfig:
     """Read, validate and complete a configuration file; raises InputError with all its problems."""
+    raw, text = read_toml(path)
+    return resolve_config(raw, file=str(path), text=text)
+
+
+def read_toml(path: str | Path) -> tuple[dict[str, Any], str]:
+    """What a TOML file says, and its text; raises InputError with the line that is no TOML."""
     file = str(path)
     text = _read(path, file)
     try:
-        raw = tomllib.loads(text)
+        return tomllib.loads(text), text
     except tomllib.TOMLDecodeError as error:
         raise _syntax_error(error, text, file) from None
     except (RecursionError, ValueError) as error:
         # Nested or digits without end: the parser gives up without saying where.
         raise InputError([Problem(f"cannot be read as TOML: {error}", file=file)]) from None
-    return resolve_config(raw, file=file, text=text)
 
 
 def resolve_config(

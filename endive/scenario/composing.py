@@ -6,19 +6,18 @@ import copy
 import itertools
 import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from endive.config import ResolvedConfig, resolve_config
 from endive.config.prices import is_file
+from endive.config.resolve import read_toml
 from endive.config.toml_lines import key_lines, line_of
 from endive.documents import Document, KeyPath
 from endive.errors import InputError, Problem
 from endive.scenario.model import DEFAULT_VARIANT, Variant
 from endive.schema_words import shown
-from endive.utils import read_text
 
 _MOST_VARIANTS = 500
 
@@ -96,12 +95,13 @@ class Composer:
     def _read_file(self, name: str) -> None:
         path = self._directory / name
         try:
-            text = read_text(path)
-            self._values = tomllib.loads(text)
-        except (OSError, ValueError, RecursionError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            message = f"{name!r} cannot be read: {reason}; the path is relative to this file"
-            self.problems.append(self._document.problem(("config",), message))
+            self._values, text = read_toml(path)
+        except InputError as error:
+            # What is wrong within the file is told of that file; what names it, of this one.
+            for problem in error.problems:
+                message = f"{name!r}: {problem.message}; the path is relative to this file"
+                here = self._document.problem(("config",), message)
+                self.problems.append(problem if problem.line else here)
             return
         self._base_file, self._base_lines = str(path), key_lines(text)
         table = self._values.get("transaction", {})

@@ -265,10 +265,14 @@ def test_class_of_load_is_told_by_its_own_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("gone.toml", None, ":3:1: config: 'gone.toml' cannot be read: No such file"),
-        ("bad.toml", b"a = [", ":3:1: config: 'bad.toml' cannot be read: "),
-        ("bytes.toml", b"a = '\xff'", ":3:1: config: 'bytes.toml' cannot be read: "),
-        ("digits.toml", b"a = " + b"1" * 5000, ":3:1: config: 'digits.toml' cannot be read: "),
+        ("gone.toml", None, "meeting.yaml:3:1: config: 'gone.toml': no such file; check the path"),
+        ("bad.toml", b"a = [", "bad.toml:1: not valid TOML: "),
+        ("bytes.toml", b"a = '\xff'", "bytes.toml:1: byte 0xff is not UTF-8; "),
+        (
+            "digits.toml",
+            b"a = " + b"1" * 5000,
+            "meeting.yaml:3:1: config: 'digits.toml': cannot be read as TOML: ",
+        ),
     ],
 )
 def test_base_that_cannot_be_read_is_the_only_problem(
