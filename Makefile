@@ -12,7 +12,7 @@ setup: $(STAMP)
 
 $(STAMP): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,oracle]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,analysis,java,oracle]'
 	touch $(STAMP)
 
 # The main job: verify all scenarios and say where the reports are.

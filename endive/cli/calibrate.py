@@ -69,8 +69,8 @@ def execute(arguments: argparse.Namespace) -> int:
     from endive.calibration.experiment import Client
     from endive.calibration.recorded import packaged_fits
     from endive.calibration.report import build_report, find_fits
-    from endive.cli.pool import applying
     from endive.cli.progress import progress_if_watched
+    from endive.pool import applying
 
     measured = _measured(arguments)
     cases = _chosen(arguments, measured)

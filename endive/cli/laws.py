@@ -110,7 +110,7 @@ OnProgress = Callable[[int, int], None]
 @contextmanager
 def _counted(jobs: int, on_progress: OnProgress) -> Iterator[Apply]:
     """Runs trials here or in other processes, and tells how many of how many are done."""
-    from endive.cli.pool import applying
+    from endive.pool import applying
 
     done = total = 0
 

@@ -67,9 +67,9 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
 
 def execute(arguments: argparse.Namespace) -> int:
     """Run the mutants and show what became of them."""
-    from endive.cli.pool import applying
     from endive.cli.progress import progress_if_watched
     from endive.mutants.matrix import all_ids, build_matrix, chosen_ids, quiet_runs
+    from endive.pool import applying
 
     if arguments.list:
         return _list(arguments.json)

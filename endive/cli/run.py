@@ -124,7 +124,7 @@ def _run_one(experiment: Experiment, arguments: argparse.Namespace) -> None:
 
 
 def _run_many(experiment: Experiment, arguments: argparse.Namespace) -> int:
-    from endive.cli.pool import Failure, run_seeds
+    from endive.pool import Failure, run_seeds
 
     done: list[dict[str, Any]] = []
     failed = 0

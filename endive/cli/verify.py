@@ -166,7 +166,7 @@ def _performer(jobs: int) -> Iterator[Callable[[Sequence[Task]], Iterator[Outcom
     if jobs == 1:
         yield lambda tasks: map(perform, tasks)
         return
-    from endive.cli.pool import processes
+    from endive.pool import processes
 
     with processes(jobs) as pool:
         yield lambda tasks: pool.map(perform, tasks)
