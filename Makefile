@@ -22,10 +22,10 @@ verify: setup
 	$(BIN)/endive verify scenarios --jobs $(VERIFY_JOBS) --junit reports/scenarios/junit.xml --html reports/scenarios/index.html
 
 test: setup
-	$(BIN)/python -m pytest -q -n $(JOBS) -m 'not slow' tests invariants scenarios
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup -m 'not slow' tests invariants scenarios
 
 test-all: setup
-	$(BIN)/python -m pytest -q -n $(JOBS) tests invariants scenarios
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist loadgroup tests invariants scenarios
 
 check: setup
 	$(BIN)/ruff format --check .
