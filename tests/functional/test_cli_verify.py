@@ -242,7 +242,8 @@ def test_page_is_well_formed_escaped_and_needs_no_network(
     assert "replay: endive verify" in page.words
     assert "prefers-color-scheme: dark" in text
     assert "url(" not in text
-    assert "http" not in text
+    assert "http:" not in text
+    assert "https:" not in text
 
 
 def test_terminal_shows_titles_as_they_are(
