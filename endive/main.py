@@ -26,6 +26,7 @@ from endive.cli import (
     run,
     trace,
     verify,
+    why,
 )
 from endive.errors import EndiveError
 
@@ -78,6 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
         verify,
         trace,
         check,
+        why,
         invariants,
         mutants,
         laws,

@@ -62,7 +62,7 @@ def counts_in_words(counts: Sequence[int]) -> str:
 def _submitted(event: Submitted) -> str:
     also = [table for table in event.tables_read if table not in event.tables_written]
     reads = f", reads {_tables(also)} too" if also else ""
-    writes = _touched(event.tables_written, event.partitions)
+    writes = touched_in_words(event.tables_written, event.partitions)
     return (
         f"submitted: {event.operation} of class {event.class_name}, writes {writes}{reads}; "
         f"its work takes {event.runtime_ms:.3f} ms"
@@ -118,7 +118,7 @@ def _called(event: CommitCalled) -> str:
 
 def _applied(event: CommitApplied) -> str:
     how = "replaces data" if event.replaces_data else "adds data"
-    tables = _touched(event.tables, event.partitions)
+    tables = touched_in_words(event.tables, event.partitions)
     return f"COMMITTED as seq {event.seq_after}: {tables} now at {_numbers(event.versions)}; {how}"
 
 
@@ -190,7 +190,8 @@ def _tables(tables: Sequence[int]) -> str:
     return f"table{'s' if len(tables) != 1 else ''} {_numbers(tables)}"
 
 
-def _touched(tables: Sequence[int], partitions: Sequence[Sequence[int]] | None) -> str:
+def touched_in_words(tables: Sequence[int], partitions: Sequence[Sequence[int]] | None) -> str:
+    """Tables and, where they are known, their partitions: `table 0 (partitions 1, 2)`."""
     if partitions is None:
         return _tables(tables)
     each = [
