@@ -17,6 +17,7 @@ from endive import __version__
 from endive.cli import (
     calibrate,
     check,
+    compare,
     cost_tables,
     doctor,
     invariants,
@@ -80,6 +81,7 @@ def build_parser() -> argparse.ArgumentParser:
         trace,
         check,
         why,
+        compare,
         invariants,
         mutants,
         laws,

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from endive.cli.arguments import jobs, seed_range, whole_number
+
 if TYPE_CHECKING:
     from endive.experiment import Experiment
 
@@ -36,12 +38,12 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     parser.add_argument("config", metavar="CONFIG.toml", help="what to simulate")
     seeds = parser.add_mutually_exclusive_group()
-    seeds.add_argument("--seed", type=_seed, metavar="N", help="instead of simulation.seed")
+    seeds.add_argument("--seed", type=whole_number, metavar="N", help="instead of simulation.seed")
     seeds.add_argument(
-        "--seeds", type=_seed_range, metavar="A..B", help="one run per seed, B included"
+        "--seeds", type=seed_range, metavar="A..B", help="one run per seed, B included"
     )
     parser.add_argument(
-        "--jobs", type=_jobs, default=1, metavar="N", help="how many seeds to run at a time (1)"
+        "--jobs", type=jobs, default=1, metavar="N", help="how many seeds to run at a time (1)"
     )
     parser.add_argument("--out", metavar="DIR", help="where experiment directories stand")
     parser.add_argument(
@@ -173,30 +175,3 @@ def _progress_of_seeds(total: int, arguments: argparse.Namespace) -> Iterator[An
 
 def _print_json(summary: dict[str, Any]) -> None:
     print(json.dumps(summary, allow_nan=False), flush=True)
-
-
-def _whole_number(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) <= 18):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0 to 10^18 - 1")
-    return int(text)
-
-
-def _seed(text: str) -> int:
-    return _whole_number(text)
-
-
-def _seed_range(text: str) -> range:
-    first, dots, last = text.partition("..")
-    if not dots:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a range of seeds; write it as 1..20")
-    start, end = _whole_number(first), _whole_number(last)
-    if start > end:
-        raise argparse.ArgumentTypeError(f"{text!r} is empty; did you mean {end}..{start}?")
-    return range(start, end + 1)
-
-
-def _jobs(text: str) -> int:
-    jobs = _whole_number(text)
-    if jobs < 1:
-        raise argparse.ArgumentTypeError("at least 1 job is needed")
-    return jobs
