@@ -25,6 +25,7 @@ from endive.cli import (
     mutants,
     providers,
     run,
+    signoff,
     trace,
     verify,
     why,
@@ -88,6 +89,7 @@ def build_parser() -> argparse.ArgumentParser:
         calibrate,
         providers,
         cost_tables,
+        signoff,
         doctor,
     ):
         verb.add_parser(verbs)

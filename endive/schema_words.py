@@ -57,7 +57,7 @@ def _is_number(text: str) -> bool:
 
 
 def _not_a_choice(error: ValidationError) -> str:
-    choices = error.validator_value
+    choices = [str(choice) for choice in error.validator_value]
     message = f"{shown(error.instance)} is not one of {', '.join(choices)}"
     close = difflib.get_close_matches(str(error.instance).lower(), choices, n=1)
     return f"{message}; did you mean '{close[0]}'?" if close else message
@@ -81,6 +81,30 @@ def _exactly_one(error: ValidationError) -> str:
     return f"give exactly one of {', '.join(names)}; {found}"
 
 
+def _missing(error: ValidationError) -> str:
+    missing = [name for name in error.validator_value if name not in error.instance]
+    return f"{', '.join(map(repr, missing))} must be given"
+
+
+def _unknown(error: ValidationError) -> str:
+    known = list(error.schema.get("properties", ()))
+    unknown = [name for name in error.instance if name not in known]
+    close = difflib.get_close_matches(str(unknown[0]), known, n=1) if unknown else []
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+    return f"unknown key {', '.join(map(repr, unknown))}; {hint}"
+
+
+def _too_many(error: ValidationError) -> str:
+    most = error.validator_value
+    allowed = f"at most {most} entries" if most else "no entries"
+    return f"must have {allowed}, not {len(error.instance)}"
+
+
+def _too_few(error: ValidationError) -> str:
+    least = error.validator_value
+    return f"must have at least {least} entries" if least > 1 else "must not be empty"
+
+
 _WORDS: Mapping[str, Callable[[ValidationError], str]] = {
     "type": _wrong_type,
     "enum": _not_a_choice,
@@ -91,7 +115,10 @@ _WORDS: Mapping[str, Callable[[ValidationError], str]] = {
     "maxLength": lambda error: (
         f"must have at most {error.validator_value} characters, not {len(error.instance)}"
     ),
-    "minItems": lambda _error: "must not be empty",
+    "minItems": _too_few,
+    "maxItems": _too_many,
+    "required": _missing,
+    "additionalProperties": _unknown,
     "pattern": _pattern,
     "oneOf": _exactly_one,
 }
