@@ -6,6 +6,7 @@ ends and whether it takes records at all (docs/MODEL.md, sections 4 and 11).
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import asdict, dataclass
 
 
@@ -49,7 +50,7 @@ class CatalogLog:
         self.sealed = False
         self.compactions = 0
         # How long the log was when each seq came about: where a writer that saw this seq expects its end.
-        self.length_at_seq = [0]
+        self.length_at_seq = array("q", [0])
         self.counters = LogCounters()
 
     def extend(self, size_bytes: int, applied: bool) -> None:

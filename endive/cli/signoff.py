@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from endive.cli.arguments import jobs, whole_number
 
 if TYPE_CHECKING:
-
     pass
 
 _EPILOG = """\

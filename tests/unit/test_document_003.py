@@ -101,7 +101,7 @@ def test_non_conflicting_transactions_in_append_mode(
     assert (first.catalog_commit_ms, second.catalog_commit_ms) == (14.0, 44.0)
     assert _list_io(first) == _list_io(second)
     assert second.conflict_io_ms == 0.0
-    assert catalog.log.length_at_seq == [0, 100, 200]
+    assert list(catalog.log.length_at_seq) == [0, 100, 200]
     assert catalog.counters == {
         "append_physical_success": 2,
         "append_physical_failure": 1,
@@ -198,7 +198,7 @@ def test_ml_append_with_a_catalog_conflict(fixed_store: FixedStore) -> None:
     }
     assert one.catalog.state.details.list_lengths == (100,)
     # The rejected record stays in the log, between the two that were applied.
-    assert one.catalog.log.length_at_seq == [0, 100, 300]
+    assert list(one.catalog.log.length_at_seq) == [0, 100, 300]
 
 
 @pytest.mark.parametrize(
