@@ -22,6 +22,7 @@ from endive.cli import (
     doctor,
     invariants,
     laws,
+    model_card,
     mutants,
     providers,
     run,
@@ -90,6 +91,7 @@ def build_parser() -> argparse.ArgumentParser:
         providers,
         cost_tables,
         signoff,
+        model_card,
         doctor,
     ):
         verb.add_parser(verbs)
