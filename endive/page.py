@@ -27,7 +27,7 @@ details { border-top:1px solid var(--line); padding:.55rem 0 } summary { cursor:
   grid-template-columns:minmax(5.2rem, max-content) 1fr auto } summary b { font-weight:600 }
 .wide { overflow-x:auto } table { border-collapse:collapse; width:100%; margin:.6rem 0; font-size:.92rem }
 caption { text-align:left; color:var(--dim); padding:.3rem 0 } th, td { text-align:left; vertical-align:top;
-  padding:.3rem .8rem .3rem 0; border-bottom:1px solid var(--line) } td { overflow-wrap:anywhere }
+  padding:.3rem .8rem .3rem 0; border-bottom:1px solid var(--line) } td { overflow-wrap:break-word }
 th.number, td.number { text-align:right; font-variant-numeric:tabular-nums; overflow-wrap:normal; white-space:nowrap }
 pre { background:var(--soft); padding:.7rem; overflow-x:auto; font-size:.82rem; margin:.3rem 0 }
 code { font-size:.9em; overflow-wrap:anywhere } figure { margin:1rem 0 } figure img { max-width:100%; height:auto }
