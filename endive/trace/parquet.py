@@ -7,15 +7,19 @@ from __future__ import annotations
 
 import json
 import os
+from base64 import b64encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from contextlib import contextmanager
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from endive import __version__
 from endive.errors import InputError, Problem
 from endive.trace.collector import collector_paused
+from endive.trace.columns import Block, Coded, Column, Listed, Sometimes, woven
 from endive.trace.events import KINDS, Event, Trace
 from endive.trace.fields import FieldType, WrongValueError, all_fields, decoder, fields_of, shown
 from endive.trace.headers import (
@@ -25,6 +29,7 @@ from endive.trace.headers import (
     header_document,
     parse_header,
 )
+from endive.trace.pages import PageWriter
 from endive.utils import whole_file
 
 if TYPE_CHECKING:
@@ -47,27 +52,12 @@ def write_parquet(
     excerpt: Iterable[int] | None = None,
 ) -> None:
     """Write a trace; the file appears whole or not at all. `metadata` goes into the file as it is."""
-    import pyarrow.parquet as pq
-
-    document = header_document(trace.header, len(trace.events), excerpt)
-    text = json.dumps(document, allow_nan=False)
-    schema = _schema().with_metadata({HEADER_KEY: text, **(metadata or {})})
-    # Times hardly ever repeat, so a dictionary of them would be built for nothing.
-    repeating = [
-        f"{name}{'.list.element' * field.depth}"
-        for name, field in all_fields().items()
-        if field.base is not float and field.base is not bool
-    ]
-    with (
-        collector_paused(),
-        whole_file(path) as beside,
-        pq.ParquetWriter(
-            beside, schema, use_dictionary=["kind", *repeating], compression="zstd"
-        ) as writer,
-    ):
-        events = iter(trace.events)
-        while chunk := list(islice(events, _ROWS_PER_GROUP)):
-            writer.write_table(_table(chunk, schema))
+    with collector_paused(), _writing(path) as writer:
+        for begin in range(0, len(trace.events), _ROWS_PER_GROUP):
+            chunk = trace.events[begin : begin + _ROWS_PER_GROUP]
+            _write_rows(writer, len(chunk), blocks_of(chunk))
+        document = header_document(trace.header, len(trace.events), excerpt)
+        writer.finish(_metadata(document, metadata), f"endive {__version__}")
 
 
 def read_parquet(path: str | os.PathLike[str], *, excerpts: bool = False) -> Trace:
@@ -119,41 +109,64 @@ def _type(field: FieldType) -> pa.DataType:
     return found
 
 
-def _table(events: Sequence[Event], schema: pa.Schema) -> pa.Table:
-    """The columns of some events.
+@contextmanager
+def _writing(path: str | os.PathLike[str]) -> Iterator[PageWriter]:
+    with whole_file(path) as beside, open(beside, "wb") as file:
+        yield PageWriter(file, "kind", all_fields())
 
-    Fields are collected kind by kind, which costs little, and then put in the order of the events.
-    """
-    import pyarrow as pa
 
+def _metadata(document: Mapping[str, Any], metadata: Mapping[str, str] | None) -> dict[str, str]:
+    said = {HEADER_KEY: json.dumps(document, allow_nan=False), **(metadata or {})}
+    # What Arrow knows of a column and Parquet does not, such as that kinds are few; where it finds this, it looks at no other metadata.
+    arrow = b64encode(_schema().with_metadata(said).serialize())
+    return {**said, "ARROW:schema": arrow.decode()}
+
+
+def _write_rows(writer: PageWriter, count: int, blocks: Sequence[Block]) -> None:
+    codes = np.empty(count, np.uint8)
+    for block in blocks:
+        codes[block.rows] = _CODES[block.kind]
+    writer.write_rows(count, Coded(codes, _NAMES), woven(blocks, count))
+
+
+def blocks_of(events: Sequence[Event]) -> list[Block]:
+    """The columns of some events, kind by kind."""
     codes = np.fromiter(map(_CODES.__getitem__, map(type, events)), np.int8, len(events))
-    ranks = np.empty(len(events), np.int64)
-    columns: dict[str, list[tuple[int, Sequence[Any]]]] = {}
-    by_kind: list[list[Event]] = [[] for _ in _NAMES]
+    by_kind: list[list[Any]] = [[] for _ in _NAMES]
     appends = {cls: by_kind[code].append for cls, code in _CODES.items()}
     for event in events:
         appends[type(event)](event)
+    blocks = []
     for code, own in enumerate(by_kind):
         if own:
-            ranks[codes == code] = np.arange(len(own))
-            for place, name in enumerate(fields_of(_NAMES[code])):
-                columns.setdefault(name, []).append((code, [event[place] for event in own]))
-    kinds = pa.DictionaryArray.from_arrays(codes, pa.array(_NAMES))
-    arrays = [kinds]
-    for name, field in all_fields().items():
-        arrow_type = _type(field)
-        if name not in columns:
-            arrays.append(pa.nulls(len(events), arrow_type))
-            continue
-        # Where the values of each kind begin once they stand one behind the other; -1: no such field.
-        begins, place = np.full(len(_NAMES), -1), 0
-        for code, values in columns[name]:
-            begins[code] = place
-            place += len(values)
-        together = pa.concat_arrays([pa.array(values, arrow_type) for _, values in columns[name]])
-        begin = begins[codes]
-        arrays.append(together.take(pa.array(begin + ranks, mask=begin < 0)))
-    return pa.Table.from_arrays(arrays, schema=schema)
+            columns = [
+                _given([event[place] for event in own], field)
+                for place, field in enumerate(fields_of(_NAMES[code]).values())
+            ]
+            blocks.append(Block(KINDS[_NAMES[code]], np.flatnonzero(codes == code), columns))
+    return blocks
+
+
+def _given(values: Sequence[Any], field: FieldType) -> Column | Sometimes:
+    import pyarrow as pa
+
+    array = pa.array(values, _type(field))
+    if not array.null_count:
+        return _column(array)
+    is_given = array.is_valid().to_numpy(zero_copy_only=False)
+    return Sometimes(is_given, _column(array.drop_null()))
+
+
+def _column(array: pa.Array) -> Column:
+    import pyarrow.types as kinds
+
+    if kinds.is_list(array.type):
+        return Listed(np.diff(array.offsets.to_numpy()), _column(array.flatten()))
+    if kinds.is_string(array.type):
+        packed = array.dictionary_encode()
+        return Coded(packed.indices.to_numpy(), tuple(packed.dictionary.to_pylist()))
+    found: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return found
 
 
 # -- reading ---------------------------------------------------------------------------------------------------------

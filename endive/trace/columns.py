@@ -1,0 +1,149 @@
+"""The fields of many events as arrays, which never were Python objects or are none any more.
+
+A field stands in some of the rows only. Where several kinds of events, or several kinds of records, share a field, their values
+are woven together in the order of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A few different words or whole numbers, and which of them stands where."""
+
+    codes: NDArray[Any]
+    values: tuple[Any, ...]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Lists: how long each of them is, and the elements of all of them, one behind the other."""
+
+    lengths: NDArray[np.int64]
+    elements: Column
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+
+Column = NDArray[Any] | Coded | Listed
+"""Numbers and truth values as they are; words as codes; lists of any of these."""
+
+
+class Sometimes(NamedTuple):
+    """A field that is nothing in some of the events: where there is something, and what."""
+
+    is_given: NDArray[np.bool_]
+    column: Column
+
+
+class Part(NamedTuple):
+    """A field in some rows, in ascending order."""
+
+    rows: NDArray[np.int64]
+    column: Column
+
+
+class Block(NamedTuple):
+    """Events of one kind: their rows, in ascending order, and their fields in the order of the vocabulary."""
+
+    kind: type[Any]
+    rows: NDArray[np.int64]
+    columns: Sequence[Column | Sometimes]
+
+
+def constant(value: str | int, count: int) -> Coded:
+    """The same value, `count` times."""
+    return Coded(np.zeros(count, np.uint8), (value,))
+
+
+def one_each(column: Column) -> Listed:
+    """Each value as the only element of a list."""
+    return Listed(np.ones(len(column), np.int64), column)
+
+
+def woven(blocks: Sequence[Block], count: int) -> dict[str, Part]:
+    """The fields of `count` rows, each in the rows that have it."""
+    parts: dict[str, list[Part]] = {}
+    for kind, rows, columns in blocks:
+        for name, column in zip(kind._fields, columns, strict=True):
+            own = rows
+            if isinstance(column, Sometimes):
+                own, column = rows[column.is_given], column.column
+            if len(own):
+                parts.setdefault(name, []).append(Part(own, column))
+    places: dict[tuple[int, ...], _Places] = {}
+    found = {}
+    for name, several in parts.items():
+        if len(several) == 1:
+            found[name] = several[0]
+            continue
+        # Most fields share their rows with others.
+        key = tuple([id(part.rows) for part in several])
+        if key not in places:
+            places[key] = _places([part.rows for part in several], count)
+        rows, at = places[key]
+        each = [(own, part.column) for own, part in zip(at, several, strict=True)]
+        found[name] = Part(rows, _woven(each, len(rows)))
+    return found
+
+
+_Places = tuple[NDArray[np.int64], list[NDArray[np.int64]]]
+
+
+def _places(several: Sequence[NDArray[np.int64]], count: int) -> _Places:
+    """All rows of several columns that share none, and the place of each column's values among them."""
+    if sum(map(len, several)) == count:
+        return np.arange(count), list(several)
+    has_it = np.zeros(count, np.bool_)
+    for rows in several:
+        has_it[rows] = True
+    ranks = np.cumsum(has_it) - 1
+    return np.flatnonzero(has_it), [ranks[rows] for rows in several]
+
+
+def _woven(parts: Sequence[tuple[NDArray[np.int64], Column]], count: int) -> Column:
+    """One column of `count` values; with each part comes where its values belong."""
+    first = parts[0][1]
+    if isinstance(first, Listed):
+        return _woven_lists([(at, part) for at, part in parts if isinstance(part, Listed)], count)
+    coded = [(at, part) for at, part in parts if isinstance(part, Coded)]
+    if len(coded) == len(parts):
+        numbers: dict[Any, int] = {}
+        codes = np.empty(count, np.int64)
+        for at, part in coded:
+            own = [numbers.setdefault(value, len(numbers)) for value in part.values]
+            codes[at] = own[0] if len(own) == 1 else np.array(own, np.int64)[part.codes]
+        return Coded(codes, tuple(numbers))
+    plain = [(at, _plain(part)) for at, part in parts if not isinstance(part, Listed)]
+    values = np.empty(count, plain[0][1].dtype)
+    for at, array in plain:
+        values[at] = array
+    return values
+
+
+def _woven_lists(parts: Sequence[tuple[NDArray[np.int64], Listed]], count: int) -> Listed:
+    lengths = np.empty(count, np.int64)
+    for at, part in parts:
+        lengths[at] = part.lengths
+    begins = np.cumsum(lengths) - lengths
+    elements = []
+    for at, part in parts:
+        own_begins = np.cumsum(part.lengths) - part.lengths
+        moved = np.repeat(begins[at] - own_begins, part.lengths)
+        elements.append((moved + np.arange(len(moved)), part.elements))
+    return Listed(lengths, _woven(elements, int(lengths.sum())))
+
+
+def _plain(column: NDArray[Any] | Coded) -> NDArray[Any]:
+    return np.array(column.values)[column.codes] if isinstance(column, Coded) else column
