@@ -170,14 +170,13 @@ def run_seed(
     if statistics.attempts is not None:
         # Before the results: what has results is finished, so it must have its attempts by then.
         statistics.attempts.write_parquet(experiment.attempts_path(seed), {SUMMARY_KEY: text})
-    if statistics.events is not None:
-        from endive.trace import Trace
-        from endive.trace.files import write_parquet
+    if statistics.recorded is not None:
+        from endive.trace.files import write_recorded
 
-        trace = Trace(trace_header(experiment.config, seed), tuple(statistics.events))
         target = experiment.trace_path(seed)
         _remove_stale_parts(target.parent, target.name)
-        write_parquet(trace, target, metadata={SUMMARY_KEY: text})
+        header = trace_header(experiment.config, seed)
+        write_recorded(header, statistics.recorded, target, metadata={SUMMARY_KEY: text})
     statistics.export_parquet(str(path), metadata={SUMMARY_KEY: text})
     return _in_place(summary, experiment, path, skipped=False)
 

@@ -8,8 +8,8 @@ where they are said first, in `endive.transaction`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
-from typing import Any, NamedTuple, TypeGuard
+from collections.abc import Callable, Generator
+from typing import NamedTuple, TypeGuard
 
 from endive.catalog import (
     CASCatalog,
@@ -20,9 +20,10 @@ from endive.catalog import (
     TableMetadata,
 )
 from endive.cost_model import NO_COST, payment, total_of_uses_ms
-from endive.express.story import MANY, Partitions, Story, Versions, View, only_of
+from endive.express.story import CROSS_TABLE, DISJOINT, MANY, OVERLAP, Story, View, only_of
 from endive.storage import ProfileStorageProvider, StorageProvider
 from endive.trace import BackedOff, Judged
+from endive.trace.witness import NO_PARTITIONS
 from endive.transaction import (
     MAX_RETRIES_REASON,
     VALIDATION_REASON,
@@ -40,7 +41,6 @@ from endive.transaction import (
 )
 from endive.transaction.events import paid
 
-_CROSS_TABLE, _DISJOINT, _OVERLAP = ("cross_table",), ("disjoint_partitions",), ("overlap",)
 _CATALOGS = (CASCatalog, InstantCatalog)
 _OPERATIONS = (FastAppendTransaction, MergeAppendTransaction, ValidatedOverwriteTransaction)
 
@@ -89,17 +89,22 @@ def execute(
     draw_failure_ms, effect_point = catalog.draw_failure_ms, catalog.effect_point
     state = catalog.state
     txn_id = txn.txn_id
-    record: Callable[[Iterable[Any]], None] | None = None
+    mark: Callable[[int], None] | None = None
     if story is not None:
-        record = story.record
+        (
+            mark,
+            (READ, put_read, pack_read, beside_read),
+            (RETRY, put_retry, pack_retry, beside_retry),
+            (WORKED, put_worked, pack_worked, _),
+            (PREPARED, put_prepared, pack_prepared, beside_prepared),
+            (CALLED, put_called, pack_called, beside_called),
+            (REFUSED, put_refused, pack_refused, _),
+            (RETURNED, put_returned, pack_returned, _),
+        ) = story.pens
         only_table, only_partition = only_of(txn)
+        version, part = MANY, NO_PARTITIONS
         if only_table == MANY:
             view = View(txn)
-        versions: Versions
-        parts: Partitions = None
-        others: tuple[int, ...] = ()
-        READ, WORKED, PREPARED, CALLED = story.read, story.worked, story.prepared, story.called
-        REFUSED, RETURNED, RETRY = story.refused, story.returned, story.retry
 
     # 1. Read the catalog.
     txn.status = TransactionStatus.EXECUTING
@@ -115,20 +120,23 @@ def execute(
     read_ms = now_ms - called_ms
     txn.catalog_read_ms += read_ms
     seen_seq, seen_tables = start_seq, start_tables
-    if record is not None:
+    if mark is not None:
         if only_table == MANY:
-            versions, parts, others = view.of(start_tables)
+            seen_by_us = view.of(start_tables)
+            beside_read(seen_by_us)
         else:
             metadata = start_tables[only_table]
-            versions = metadata.version
+            version = metadata.version
             if only_partition is not None:
-                parts = metadata.partition_versions[only_partition]
-        record((READ, txn_id, called_ms, now_ms, drawn_ms, start_seq, versions, parts, others))
+                part = metadata.partition_versions[only_partition]
+        mark(READ)
+        put_read(pack_read(txn_id, called_ms, now_ms, drawn_ms, start_seq, version, part))
 
     # 2. Do the work.
     yield txn.runtime_ms
-    if record is not None:
-        record((WORKED, clock.now, txn_id, txn.runtime_ms))
+    if mark is not None:
+        mark(WORKED)
+        put_worked(pack_worked(clock.now, txn_id, txn.runtime_ms))
     txn.status = TransactionStatus.COMMITTING
     txn.work_done_ms = clock.now
 
@@ -152,9 +160,12 @@ def execute(
             else:
                 txn.manifest_list_writes += 1
             called_ms = clock.now
-            if record is not None:
-                paid_for = (attempt, list_ms, file_ms, put_ms)
-                record((PREPARED, called_ms, txn_id, *paid_for, seen_seq, versions))
+            if mark is not None:
+                if version == MANY:
+                    beside_prepared(seen_by_us[0])
+                mark(PREPARED)
+                times = (list_ms, file_ms, put_ms)
+                put_prepared(pack_prepared(called_ms, txn_id, attempt, *times, seen_seq, version))
         else:
             if tables_to_write:
                 cost = txn.get_per_attempt_cost(ml_append_mode).times(tables_to_write)
@@ -163,12 +174,15 @@ def execute(
                 yield paid_ms
                 txn.per_attempt_io_ms += paid_ms
                 txn.count(cost)
-                if record is not None:
+                if story is not None:
                     reason = "rebuild" if attempt else "attempt"
-                    record(paid(clock.now, txn, reason, paid_ms, cost, uses))
+                    story.emit(paid(clock.now, txn, reason, paid_ms, cost, uses))
             called_ms = clock.now
-            if record is not None:
-                record((CALLED, called_ms, txn_id, attempt, seen_seq, versions))
+            if mark is not None:
+                if version == MANY:
+                    beside_called(seen_by_us[0])
+                mark(CALLED)
+                put_called(pack_called(called_ms, txn_id, attempt, seen_seq, version))
 
         # b. Try to commit against what was seen.
         txn.commit_calls += 1
@@ -183,8 +197,9 @@ def execute(
                 writes[table_id] = seen_tables[table_id].version + 1
             state.apply(writes, txn.intention(seen_seq, writes, log_entry_size))
         else:
-            if record is not None:
-                record((REFUSED, clock.now, txn_id, seen_seq, state.seq))
+            if mark is not None:
+                mark(REFUSED)
+                put_refused(pack_refused(clock.now, txn_id, seen_seq, state.seq))
             if draw_failure_ms is not None:
                 rest_ms = max(0.0, draw_failure_ms() - to_effect_ms)
         if rest_ms > 0.0:
@@ -192,9 +207,10 @@ def execute(
         now_ms = clock.now
         commit_ms = now_ms - called_ms
         txn.catalog_commit_ms += commit_ms
-        if record is not None:
+        if mark is not None:
             took_ms = to_effect_ms + rest_ms
-            record((RETURNED, now_ms, txn_id, attempt, success, called_ms, took_ms))
+            mark(RETURNED)
+            put_returned(pack_returned(now_ms, txn_id, attempt, success, called_ms, took_ms))
 
         # c. On success, done. After the last attempt, done too.
         if success:
@@ -238,24 +254,27 @@ def execute(
                 if seen_versions[partition_id] != current_versions[partition_id]:
                     tables_to_write += 1
                     break
-        if record is not None:
+        if mark is not None:
             commits, replaced = current_seq - seen_seq, current_replaced - seen_replaced
-            if len(tables_written) > 1:
-                found = _classes(txn, seen_tables, current_tables)
-            elif tables_to_write:
-                found = _OVERLAP
-            else:
-                found = _DISJOINT if is_same_table else _CROSS_TABLE
             if only_table == MANY:
-                versions, parts, others = view.of(current_tables)
+                seen_by_us = view.of(current_tables)
+                beside_retry(seen_by_us)
             else:
                 metadata = current_tables[only_table]
-                versions = metadata.version
+                version = metadata.version
                 if only_partition is not None:
-                    parts = metadata.partition_versions[only_partition]
+                    part = metadata.partition_versions[only_partition]
+            if len(tables_written) > 1:
+                found = MANY
+                beside_retry(_classes(txn, seen_tables, current_tables))
+            elif tables_to_write:
+                found = OVERLAP
+            else:
+                found = DISJOINT if is_same_table else CROSS_TABLE
+            mark(RETRY)
             # fmt: off
-            record((
-                RETRY, txn_id, called_ms, now_ms, drawn_ms, current_seq, versions, parts, others,
+            put_retry(pack_retry(
+                txn_id, called_ms, now_ms, drawn_ms, current_seq, version, part,
                 attempt + 1, found, commits, replaced,
             ))
             # fmt: on
@@ -274,8 +293,8 @@ def execute(
                 yield paid_ms
                 txn.conflict_io_ms += paid_ms
                 txn.count(cost)
-                if record is not None:
-                    record(paid(clock.now, txn, "validate", paid_ms, cost, uses))
+                if story is not None:
+                    story.emit(paid(clock.now, txn, "validate", paid_ms, cost, uses))
             if txn.replaces_data:
                 txn.snapshots_behind = current_seq - seen_seq
                 is_real = conflict_detector.is_real_conflict(

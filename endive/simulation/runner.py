@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import math
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from endive.simulation.environment import Environment
 from endive.simulation.statistics import Statistics
 from endive.trace import Recorder, Witness
 from endive.transaction import Backoff, Transaction, TransactionResult
-from endive.transaction.events import finished, submitted
+from endive.transaction.events import Ends
 from endive.utils import Purpose, draw_seed, random_stream
 from endive.workload import OpenLoad, Touched, Workload, start_loads
 
@@ -83,14 +83,21 @@ class Run:
             options if self._attempts is None else replace(options, attempts=self._attempts)
         )
         self._config = config
-        self._recorder = Recorder() if config.records_trace else None
-        self._record: Callable[[Iterable[Any]], None] | None = None
+        self._lane: express.Lane | None = None
+        if config.express_lane:
+            self._lane = express.lane_of(self._catalog, self._storage, self._options)
+        self._recorder: Recorder | None = None
+        self._ends: Ends | None = None
+        self._story: express.Story | None = None
         # At one instant arrivals come first, in the order of their processes, then steps in order of id.
         processes = sum(load.processes for load in self._loads)
         self._first_step_priority = _FIRST_ARRIVAL_PRIORITY + processes
         self._env = Environment(self._first_step_priority)
-        if self._recorder is not None:
-            self._record = self._recorder.record
+        if config.records_trace:
+            self._recorder = Recorder(packs=self._lane is not None)
+            self._ends = Ends(self._recorder)
+            if self._lane is not None:
+                self._story = express.Story(self._recorder, *self._lane, config.ml_append_mode)
             self._options = replace(self._options, emit=self._recorder.emit)
             state = getattr(self._catalog, "state", None)
             if isinstance(state, CatalogState):
@@ -98,12 +105,6 @@ class Run:
         self._submitted = 0
         self._statistics = Statistics(seed=seed, duration_ms=config.duration_ms)
         self._in_flight: dict[int, Transaction] = {}
-        self._lane: express.Lane | None = None
-        if config.express_lane:
-            self._lane = express.lane_of(self._catalog, self._storage, self._options)
-        self._story: express.Story | None = None
-        if self._lane is not None and self._recorder is not None:
-            self._story = express.Story(self._recorder, *self._lane, config.ml_append_mode)
         self._backoff: Backoff | None = None
         if config.backoff_enabled:
             self._backoff = Backoff(
@@ -133,8 +134,8 @@ class Run:
             result = txn.result(duration_ms)
             statistics.record_in_flight(result)
             txn.note_in_flight(self._options)
-            if self._record is not None:
-                self._record(finished(result, duration_ms))
+            if self._ends is not None:
+                self._ends.finished(result, duration_ms)
         statistics.seq = self._catalog.seq
         statistics.attempts = self._attempts
         statistics.keep_trace(self._recorder)
@@ -150,8 +151,8 @@ class Run:
         for delay_ms, txn in workload.generate():
             yield delay_ms
             in_flight[txn.txn_id] = txn
-            if self._record is not None:
-                self._record(submitted(txn))
+            if self._ends is not None:
+                self._ends.submitted(txn)
             drive(self._steps(txn), first_step_priority + txn.txn_id, finish)
 
     # -- what loads ask of the runner --------------------------------------------------------------------------------
@@ -171,8 +172,8 @@ class Run:
         txn = workload.next_transaction(self._submitted, self._env.now)
         self._submitted += 1
         self._in_flight[txn.txn_id] = txn
-        if self._record is not None:
-            self._record(submitted(txn))
+        if self._ends is not None:
+            self._ends.submitted(txn)
 
         def end(result: TransactionResult) -> None:
             self._finish(result)
@@ -238,8 +239,8 @@ class Run:
     def _finish(self, result: TransactionResult) -> None:
         del self._in_flight[result.txn_id]
         self._statistics.record_transaction(result)
-        if self._record is not None:
-            self._record(finished(result, self._env.now))
+        if self._ends is not None:
+            self._ends.finished(result, self._env.now)
 
     def _progress(self) -> Progress:
         statistics = self._statistics

@@ -113,6 +113,11 @@ class Statistics:
         return self._events
 
     @property
+    def recorded(self) -> Recorder | None:
+        """What happened as it was recorded, where the run was traced and nobody has asked for events yet."""
+        return self._recorder
+
+    @property
     def log(self) -> RowLog:
         """All rows, packed, in the order in which they were recorded."""
         return self._log

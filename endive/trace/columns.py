@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +71,65 @@ def constant(value: str | int, count: int) -> Coded:
 def one_each(column: Column) -> Listed:
     """Each value as the only element of a list."""
     return Listed(np.ones(len(column), np.int64), column)
+
+
+def side_by_side(columns: Sequence[NDArray[Any]]) -> Listed:
+    """Lists of as many numbers each as there are columns."""
+    count = len(columns[0])
+    return Listed(np.full(count, len(columns), np.int64), np.stack(columns, axis=1).reshape(-1))
+
+
+def nothing_each(count: int) -> Listed:
+    """Lists with nothing in them."""
+    return Listed(np.zeros(count, np.int64), np.empty(0, np.int64))
+
+
+def lists_of(lists: Sequence[Sequence[int]]) -> Listed:
+    """Lists of whole numbers."""
+    lengths = np.fromiter(map(len, lists), np.int64, len(lists))
+    return Listed(lengths, np.fromiter(chain.from_iterable(lists), np.int64))
+
+
+def where_given(values: NDArray[np.int64], none: int) -> Column | Sometimes:
+    """Lists of one list of one number, or nothing where the number is the one that stands for that."""
+    is_given = values != none
+    if is_given.all():
+        return one_each(one_each(values))
+    return Sometimes(is_given, one_each(one_each(values[is_given])))
+
+
+def lists_of_lists(lists: Sequence[Sequence[Sequence[int]] | None]) -> Column | Sometimes:
+    """Lists of lists of whole numbers, or nothing."""
+    given = [each for each in lists if each is not None]
+    lengths = np.fromiter(map(len, given), np.int64, len(given))
+    column = Listed(lengths, lists_of(list(chain.from_iterable(given))))
+    if len(given) == len(lists):
+        return column
+    is_given = np.fromiter((each is not None for each in lists), np.bool_, len(lists))
+    return Sometimes(is_given, column)
+
+
+class Words:
+    """Words as they come, each with a number by which records can tell it."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str | None, int] = {}
+
+    def code(self, word: str | None) -> int:
+        """The number of a word."""
+        return self._codes.setdefault(word, len(self._codes))
+
+    def __getitem__(self, code: int) -> str | None:
+        return tuple(self._codes)[code]
+
+    def column(self, codes: NDArray[np.int64]) -> Column | Sometimes:
+        """The words with these numbers."""
+        is_given = codes != self._codes.get(None, -1)
+        # What is nothing is not written, so it does not matter which word has its number.
+        words = tuple([word or "" for word in self._codes])
+        if is_given.all():
+            return Coded(codes, words)
+        return Sometimes(is_given, Coded(codes[is_given], words))
 
 
 def woven(blocks: Sequence[Block], count: int) -> dict[str, Part]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from endive.errors import InputError, Problem
 from endive.trace.events import Trace
 from endive.trace.ndjson import ndjson_lines, read_ndjson, write_ndjson
-from endive.trace.parquet import read_parquet, write_parquet
+from endive.trace.parquet import read_parquet, write_parquet, write_recorded
 
 __all__ = [
     "NDJSON_SUFFIXES",
@@ -17,6 +17,7 @@ __all__ = [
     "read_trace",
     "write_ndjson",
     "write_parquet",
+    "write_recorded",
     "write_trace",
 ]
 

@@ -20,7 +20,7 @@ from endive import __version__
 from endive.errors import InputError, Problem
 from endive.trace.collector import collector_paused
 from endive.trace.columns import Block, Coded, Column, Listed, Sometimes, woven
-from endive.trace.events import KINDS, Event, Trace
+from endive.trace.events import KINDS, Event, Header, Trace
 from endive.trace.fields import FieldType, WrongValueError, all_fields, decoder, fields_of, shown
 from endive.trace.headers import (
     FORMAT,
@@ -30,13 +30,18 @@ from endive.trace.headers import (
     parse_header,
 )
 from endive.trace.pages import PageWriter
+from endive.trace.recorder import Recorder
 from endive.utils import whole_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 HEADER_KEY = "endive.trace"
-_ROWS_PER_GROUP = 1 << 16
+_ROWS_PER_GROUP = 1 << 18
+# A record stands for about two events.
+_RECORDS_PER_GROUP = 1 << 17
+_ROWS_READ_AT_ONCE = 1 << 16
+_MADE_BY = f"endive {__version__}"
 # Format 1 did not tell what stores were used for.
 _NEW_FIELDS = ("artifact", "action", "operations", "size_bytes", "batches", "took_ms")
 _NAMES = tuple(KINDS)
@@ -57,7 +62,26 @@ def write_parquet(
             chunk = trace.events[begin : begin + _ROWS_PER_GROUP]
             _write_rows(writer, len(chunk), blocks_of(chunk))
         document = header_document(trace.header, len(trace.events), excerpt)
-        writer.finish(_metadata(document, metadata), f"endive {__version__}")
+        writer.finish(_metadata(document, metadata), _MADE_BY)
+
+
+def write_recorded(
+    header: Header,
+    recorder: Recorder,
+    path: str | os.PathLike[str],
+    *,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Write what a run has told, without making events of what is packed; the file appears whole or not at all."""
+    count = 0
+    with collector_paused(), _writing(path) as writer:
+        for piece in recorder.pieces(_RECORDS_PER_GROUP):
+            blocks = [
+                block._replace(rows=piece.rows[block.rows]) for block in blocks_of(piece.events)
+            ]
+            _write_rows(writer, piece.total, [*blocks, *piece.blocks])
+            count += piece.total
+        writer.finish(_metadata(header_document(header, count, None), metadata), _MADE_BY)
 
 
 def read_parquet(path: str | os.PathLike[str], *, excerpts: bool = False) -> Trace:
@@ -71,7 +95,7 @@ def read_parquet(path: str | os.PathLike[str], *, excerpts: bool = False) -> Tra
         with collector_paused(), pq.ParquetFile(path) as file:
             found = _header(file.schema_arrow, name)
             absent = _check_columns(file.schema_arrow, name, found.header.format)
-            for batch in file.iter_batches(_ROWS_PER_GROUP):
+            for batch in file.iter_batches(_ROWS_READ_AT_ONCE):
                 events += _events(_with_columns(batch, absent), len(events), name)
     except pa.ArrowException as error:
         raise InputError([_unreadable(name, error)]) from None

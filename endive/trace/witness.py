@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from endive.trace.columns import Block, one_each, where_given
 from endive.trace.events import (
     CommitApplied,
     CommitRefused,
@@ -14,17 +18,17 @@ from endive.trace.events import (
     LogCompacted,
     Use,
 )
-from endive.trace.recorder import CATALOG_USED, USED, Recorder, Shape
+from endive.trace.recorder import CATALOG_USED, USED, PackedShape, Recorder, Shape
 
 
 class Witness:
     """Emits what catalogs, logs and lists do; it knows the time, which they do not."""
 
-    __slots__ = ("_emit", "_now", "_record")
+    __slots__ = ("_emit", "_now", "_pen", "_recorder")
 
     def __init__(self, recorder: Recorder, now_ms: Callable[[], float]) -> None:
-        self._emit = recorder.emit
-        self._record = recorder.record
+        self._emit, self._recorder = recorder.emit, recorder
+        self._pen = recorder.pen(_APPLIED_TO_ONE) if recorder.packs else None
         self._now = now_ms
 
     def applied(
@@ -36,7 +40,19 @@ class Witness:
         replaces_data: bool,
     ) -> None:
         """A commit has just been installed as `seq`; each written table has this id, version and count of manifests."""
-        self._record((_APPLIED, self._now(), txn_id, seq, written, partitions, replaces_data))
+        now_ms = self._now()
+        if self._pen is not None and len(written) == 1:
+            ((table, version, manifests),) = written
+            only = NO_PARTITIONS
+            if partitions is not None:
+                touched = partitions.get(table, ())
+                only = touched[0] if len(touched) == 1 else _MANY
+            if only != _MANY:
+                code, put, pack, _ = self._pen
+                self._recorder.mark(code)
+                put(pack(now_ms, txn_id, seq, table, version, manifests, only, replaces_data))
+                return
+        self._emit((_APPLIED, now_ms, txn_id, seq, written, partitions, replaces_data))
 
     def refused(self, txn_id: int, expected_seq: int, seq: int) -> None:
         """A commit has just been turned away."""
@@ -98,4 +114,52 @@ def _tell_applied(
     )
 
 
+def _tell_applied_to_one(
+    events: list[Any],
+    beside: Iterator[Any],
+    t_ms: float,
+    txn_id: int,
+    seq: int,
+    table: int,
+    version: int,
+    manifests: int,
+    partition: int,
+    replaces_data: int,
+) -> None:
+    touched = None if partition == NO_PARTITIONS else ((partition,),)
+    tables, versions, counts = (table,), (version,), (manifests,)
+    events.append(
+        CommitApplied(
+            t_ms, txn_id, seq - 1, seq, tables, versions, touched, bool(replaces_data), counts
+        )
+    )
+
+
+def _spread_applied_to_one(
+    records: NDArray[Any], beside: Iterator[Any], rows: NDArray[np.int64]
+) -> list[Block]:
+    seq = records["seq"]
+    columns = (
+        records["t_ms"],
+        records["txn_id"],
+        seq - 1,
+        seq,
+        one_each(records["table"]),
+        one_each(records["version"]),
+        where_given(records["partition"], NO_PARTITIONS),
+        records["replaces_data"] != 0,
+        one_each(records["manifests"]),
+    )
+    return [Block(CommitApplied, rows, columns)]
+
+
+NO_PARTITIONS = -1
+"""Stands for the one partition where partitions are not tracked."""
+_MANY = -2
 _APPLIED = Shape(6, _tell_applied)
+_APPLIED_TO_ONE = PackedShape(
+    "t_ms:d txn_id:q seq:q table:q version:q manifests:q partition:q replaces_data:q",
+    events=1,
+    tell=_tell_applied_to_one,
+    spread=_spread_applied_to_one,
+)

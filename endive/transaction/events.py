@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from endive.catalog import TableMetadata
 from endive.cost_model import ConflictCost
-from endive.trace import CatalogRead, Classified, Finished, Shape, Submitted, Use
-from endive.trace.recorder import PAID
+from endive.trace import CatalogRead, Classified, Finished, Recorder, Shape, Submitted, Use
+from endive.trace.columns import Block, Words, one_each, side_by_side, where_given
+from endive.trace.recorder import PAID, PackedShape
+from endive.trace.witness import NO_PARTITIONS
 from endive.transaction.result import TransactionResult, TransactionStatus
 
 if TYPE_CHECKING:
@@ -19,8 +25,56 @@ _NONE: tuple[int, ...] = ()
 _OUTCOMES = {TransactionStatus.COMMITTED: "committed", TransactionStatus.ABORTED: "aborted"}
 
 
-def submitted(txn: Transaction) -> tuple[Any, ...]:
-    """It begins."""
+class Ends:
+    """Tells how transactions begin and end, in few bytes where the recorder takes them."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder, self._words = recorder, Words()
+        self._submitted_pen = self._finished_pen = None
+        if recorder.packs:
+            self._submitted_pen = recorder.pen(_submitted_of_one(self._words))
+            self._finished_pen = recorder.pen(_finished_packed(self._words))
+
+    def submitted(self, txn: Transaction) -> None:
+        """It begins."""
+        only = _only_place(txn) if self._submitted_pen is not None else None
+        if only is None or self._submitted_pen is None:
+            self._recorder.emit(_submitted(txn))
+            return
+        code, put, pack, _ = self._submitted_pen
+        word = self._words.code
+        names = word(txn.class_name), word(txn.operation_type)
+        self._recorder.mark(code)
+        put(pack(txn.submit_time_ms, txn.txn_id, *names, *only, txn.runtime_ms))
+
+    def finished(self, result: TransactionResult, now_ms: float) -> None:
+        """It has ended, or the run has ended around it."""
+        if self._finished_pen is None:
+            self._recorder.emit((_FINISHED, result, now_ms))
+            return
+        code, put, pack, _ = self._finished_pen
+        word = self._words.code
+        status = word(_OUTCOMES.get(result.status, "in_flight"))
+        self._recorder.mark(code)
+        put(pack(now_ms, status, word(result.abort_reason), *_numbers_of(result)))
+
+
+def _only_place(txn: Transaction) -> tuple[int, int] | None:
+    """The table and the partition where a transaction does everything, if it is one of each."""
+    written, partitions = txn.tables_written, txn.partitions_written
+    if len(written) != 1 or not txn.tables_read <= written:
+        return None
+    (table,) = written
+    if partitions is None:
+        return table, NO_PARTITIONS
+    touched = partitions.get(table, ())
+    if len(touched) != 1:
+        return None
+    (partition,) = touched
+    return table, partition
+
+
+def _submitted(txn: Transaction) -> tuple[Any, ...]:
     return (
         _SUBMITTED,
         txn.submit_time_ms,
@@ -132,16 +186,41 @@ def counts_of(cost: ConflictCost) -> tuple[int, ...]:
     )
 
 
-def finished(result: TransactionResult, now_ms: float) -> tuple[Any, ...]:
-    """It has ended, or the run has ended around it."""
-    return _FINISHED, result, now_ms
-
-
 def _tell_finished(events: list[Any], result: TransactionResult, now_ms: float) -> None:
     events.append(_finished(result, now_ms))
 
 
 _FINISHED = Shape(2, _tell_finished)
+_PART_FIELDS = (
+    "catalog_read_ms",
+    "start_io_ms",
+    "runtime_ms",
+    "per_attempt_io_ms",
+    "conflict_io_ms",
+    "catalog_commit_ms",
+    "backoff_ms",
+    "rework_ms",
+    "unfinished_ms",
+)
+_COUNT_FIELDS = (
+    "metadata_reads",
+    "manifest_list_reads",
+    "historical_ml_reads",
+    "manifest_file_reads",
+    "manifest_file_writes",
+    "manifest_list_appends",
+    "manifest_list_writes",
+    "metadata_writes",
+)
+_parts_of, _counts_of = attrgetter(*_PART_FIELDS), attrgetter(*_COUNT_FIELDS)
+_numbers_of = attrgetter(
+    "txn_id",
+    "total_retries",
+    "total_latency_ms",
+    "commit_latency_ms",
+    *_PART_FIELDS,
+    *_COUNT_FIELDS,
+)
 
 
 def _finished(result: TransactionResult, now_ms: float) -> Finished:
@@ -153,25 +232,99 @@ def _finished(result: TransactionResult, now_ms: float) -> Finished:
         result.total_retries,
         result.total_latency_ms,
         result.commit_latency_ms,
-        (
-            result.catalog_read_ms,
-            result.start_io_ms,
-            result.runtime_ms,
-            result.per_attempt_io_ms,
-            result.conflict_io_ms,
-            result.catalog_commit_ms,
-            result.backoff_ms,
-            result.rework_ms,
-            result.unfinished_ms,
-        ),
-        (
-            result.metadata_reads,
-            result.manifest_list_reads,
-            result.historical_ml_reads,
-            result.manifest_file_reads,
-            result.manifest_file_writes,
-            result.manifest_list_appends,
-            result.manifest_list_writes,
-            result.metadata_writes,
-        ),
+        _parts_of(result),
+        _counts_of(result),
+    )
+
+
+# -- the same, packed ------------------------------------------------------------------------------------------------
+
+
+def _submitted_of_one(words: Words) -> PackedShape:
+    """A transaction that touches one table, and of that one partition, or any where partitions are not tracked."""
+
+    def tell(
+        events: list[Any],
+        beside: Iterator[Any],
+        t_ms: float,
+        txn_id: int,
+        class_code: int,
+        operation_code: int,
+        table: int,
+        partition: int,
+        runtime_ms: float,
+    ) -> None:
+        tables, class_name, operation = (table,), words[class_code], words[operation_code]
+        touched = None if partition == NO_PARTITIONS else ((partition,),)
+        events.append(
+            Submitted(
+                t_ms, txn_id, str(class_name), str(operation), tables, tables, touched, runtime_ms
+            )
+        )
+
+    def spread(
+        records: NDArray[Any], beside: Iterator[Any], rows: NDArray[np.int64]
+    ) -> list[Block]:
+        tables = one_each(records["table"])
+        columns = (
+            records["t_ms"],
+            records["txn_id"],
+            words.column(records["class_code"]),
+            words.column(records["operation_code"]),
+            tables,
+            tables,
+            where_given(records["partition"], NO_PARTITIONS),
+            records["runtime_ms"],
+        )
+        return [Block(Submitted, rows, columns)]
+
+    return PackedShape(
+        "t_ms:d txn_id:q class_code:q operation_code:q table:q partition:q runtime_ms:d",
+        events=1,
+        tell=tell,
+        spread=spread,
+    )
+
+
+def _finished_packed(words: Words) -> PackedShape:
+    def tell(
+        events: list[Any],
+        beside: Iterator[Any],
+        t_ms: float,
+        status: int,
+        reason: int,
+        txn_id: int,
+        retries: int,
+        total_ms: float,
+        commit_latency_ms: float,
+        *numbers: Any,
+    ) -> None:
+        parts, counts = numbers[: len(_PART_FIELDS)], numbers[len(_PART_FIELDS) :]
+        ended, why = str(words[status]), words[reason]
+        times = (total_ms, commit_latency_ms)
+        events.append(Finished(t_ms, txn_id, ended, why, retries, *times, parts, counts))
+
+    def spread(
+        records: NDArray[Any], beside: Iterator[Any], rows: NDArray[np.int64]
+    ) -> list[Block]:
+        columns = (
+            records["t_ms"],
+            records["txn_id"],
+            words.column(records["status"]),
+            words.column(records["reason"]),
+            records["retries"],
+            records["total_ms"],
+            records["commit_latency_ms"],
+            side_by_side([records[name] for name in _PART_FIELDS]),
+            side_by_side([records[name] for name in _COUNT_FIELDS]),
+        )
+        return [Block(Finished, rows, columns)]
+
+    numbers = "txn_id:q retries:q total_ms:d commit_latency_ms:d"
+    parts, counts = (f"{name}:d" for name in _PART_FIELDS), (f"{name}:q" for name in _COUNT_FIELDS)
+    return PackedShape(
+        " ".join(["t_ms:d status:q reason:q", numbers, *parts, *counts]),
+        events=1,
+        tell=tell,
+        spread=spread,
     )
