@@ -245,20 +245,14 @@ class Story:
                 if is_classes:
                     several.append(next(beside))
         blocks = self._spread_read(records, iter(seen), rows)
-        for own, classes in (
-            (~has_classes, None),
-            (has_classes, several),
-        ):
-            these, where = records[own], rows[own]
-            if not len(these):
-                continue
-            named: Column = one_each(Coded(these["found"], CLASSES))
-            if classes is not None:
-                numbered = lists_of([[CLASSES.index(word) for word in each] for each in classes])
-                assert isinstance(numbered.elements, np.ndarray)
-                named = Listed(numbered.lengths, Coded(numbered.elements, CLASSES))
-            numbers = these["commits"], these["replaced"]
-            columns = (these["now_ms"], these["txn_id"], these["attempt"], named, *numbers)
+        for these, where, classes in _split(records, rows, has_classes, iter(several)):
+            found: Column = one_each(Coded(these["found"], CLASSES))
+            if classes:
+                numbers = lists_of([[CLASSES.index(word) for word in each] for each in classes])
+                assert isinstance(numbers.elements, np.ndarray)
+                found = Listed(numbers.lengths, Coded(numbers.elements, CLASSES))
+            counts = these["commits"], these["replaced"]
+            columns = (these["now_ms"], these["txn_id"], these["attempt"], found, *counts)
             blocks.append(Block(Classified, where + 2, columns))
         return blocks
 
@@ -348,7 +342,12 @@ def _by_count(
     records: Records, rows: Rows, beside: Iterator[Any]
 ) -> Iterator[tuple[Records, Rows, list[Any]]]:
     """The records that tell of one version each, and then those that tell of several, with what lies beside them."""
-    has_many = records["version"] == MANY
+    return _split(records, rows, records["version"] == MANY, beside)
+
+
+def _split(
+    records: Records, rows: Rows, has_many: NDArray[np.bool_], beside: Iterator[Any]
+) -> Iterator[tuple[Records, Rows, list[Any]]]:
     if not has_many.any():
         yield records, rows, []
         return

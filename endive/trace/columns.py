@@ -110,26 +110,30 @@ def lists_of_lists(lists: Sequence[Sequence[Sequence[int]] | None]) -> Column | 
 
 
 class Words:
-    """Words as they come, each with a number by which records can tell it."""
+    """Words as they come, each with a number by which records can tell it; `NO_WORD` tells that there is none."""
 
     def __init__(self) -> None:
-        self._codes: dict[str | None, int] = {}
+        self._numbers: dict[str, int] = {}
 
-    def code(self, word: str | None) -> int:
+    def number(self, word: str) -> int:
         """The number of a word."""
-        return self._codes.setdefault(word, len(self._codes))
+        found = self._numbers.get(word)
+        if found is None:
+            found = self._numbers[word] = len(self._numbers)
+        return found
 
-    def __getitem__(self, code: int) -> str | None:
-        return tuple(self._codes)[code]
+    def __getitem__(self, number: int) -> str:
+        return tuple(self._numbers)[number]
 
-    def column(self, codes: NDArray[np.int64]) -> Column | Sometimes:
+    def column(self, numbers: NDArray[np.int64]) -> Column | Sometimes:
         """The words with these numbers."""
-        is_given = codes != self._codes.get(None, -1)
-        # What is nothing is not written, so it does not matter which word has its number.
-        words = tuple([word or "" for word in self._codes])
+        is_given, words = numbers != NO_WORD, tuple(self._numbers)
         if is_given.all():
-            return Coded(codes, words)
-        return Sometimes(is_given, Coded(codes[is_given], words))
+            return Coded(numbers, words)
+        return Sometimes(is_given, Coded(numbers[is_given], words))
+
+
+NO_WORD = -1
 
 
 def woven(blocks: Sequence[Block], count: int) -> dict[str, Part]:

@@ -71,11 +71,12 @@ def write_recorded(
     path: str | os.PathLike[str],
     *,
     metadata: Mapping[str, str] | None = None,
+    records_per_group: int = _RECORDS_PER_GROUP,
 ) -> None:
     """Write what a run has told, without making events of what is packed; the file appears whole or not at all."""
     count = 0
     with collector_paused(), _writing(path) as writer:
-        for piece in recorder.pieces(_RECORDS_PER_GROUP):
+        for piece in recorder.pieces(records_per_group):
             blocks = [
                 block._replace(rows=piece.rows[block.rows]) for block in blocks_of(piece.events)
             ]

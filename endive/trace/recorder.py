@@ -88,6 +88,10 @@ class _Book(NamedTuple):
     beside: list[Any]
 
 
+def _pen(number: int, book: _Book) -> Pen:
+    return Pen(number, book.records.extend, book.shape.layout.pack, book.beside.append)
+
+
 class Recorder:
     """Takes what happens in a run."""
 
@@ -122,7 +126,11 @@ class Recorder:
         assert len(self._books) < _MOST_SHAPES
         book = _Book(shape, bytearray(), [])
         self._books.append(book)
-        return Pen(len(self._books), book.records.extend, shape.layout.pack, book.beside.append)
+        return _pen(len(self._books), book)
+
+    def pens(self) -> list[tuple[PackedShape, Pen]]:
+        """All shapes of packed records, each with what writes them."""
+        return [(book.shape, _pen(number, book)) for number, book in enumerate(self._books, 1)]
 
     def events(self) -> list[Event]:
         """All events, in the order in which they were told."""

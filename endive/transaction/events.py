@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from endive.catalog import TableMetadata
 from endive.cost_model import ConflictCost
 from endive.trace import CatalogRead, Classified, Finished, Recorder, Shape, Submitted, Use
-from endive.trace.columns import Block, Words, one_each, side_by_side, where_given
+from endive.trace.columns import NO_WORD, Block, Coded, Words, one_each, side_by_side, where_given
 from endive.trace.recorder import PAID, PackedShape
 from endive.trace.witness import NO_PARTITIONS
 from endive.transaction.result import TransactionResult, TransactionStatus
@@ -22,47 +22,54 @@ if TYPE_CHECKING:
     from endive.transaction.pricing import Finding
 
 _NONE: tuple[int, ...] = ()
-_OUTCOMES = {TransactionStatus.COMMITTED: "committed", TransactionStatus.ABORTED: "aborted"}
+_COMMITTED, _ABORTED = TransactionStatus.COMMITTED, TransactionStatus.ABORTED
+_OUTCOMES = {_COMMITTED: "committed", _ABORTED: "aborted"}
+_ENDED = ("committed", "aborted", "in_flight")
 
 
 class Ends:
     """Tells how transactions begin and end, in few bytes where the recorder takes them."""
 
     def __init__(self, recorder: Recorder) -> None:
-        self._recorder, self._words = recorder, Words()
+        self._recorder = recorder
         self._submitted_pen = self._finished_pen = None
         if recorder.packs:
-            self._submitted_pen = recorder.pen(_submitted_of_one(self._words))
-            self._finished_pen = recorder.pen(_finished_packed(self._words))
+            # Words get numbers as they come; no reason is none of them.
+            self._names, self._reasons = Words(), Words()
+            self._submitted_pen = recorder.pen(_submitted_of_one(self._names))
+            self._finished_pen = recorder.pen(_finished_packed(self._reasons))
 
     def submitted(self, txn: Transaction) -> None:
         """It begins."""
-        only = _only_place(txn) if self._submitted_pen is not None else None
-        if only is None or self._submitted_pen is None:
+        pen, only = self._submitted_pen, None
+        if pen is not None:
+            only = _only_place(txn)
+        if pen is None or only is None:
             self._recorder.emit(_submitted(txn))
             return
-        code, put, pack, _ = self._submitted_pen
-        word = self._words.code
-        names = word(txn.class_name), word(txn.operation_type)
+        code, put, pack, _ = pen
+        number = self._names.number
+        names = number(txn.class_name), number(txn.operation_type)
         self._recorder.mark(code)
         put(pack(txn.submit_time_ms, txn.txn_id, *names, *only, txn.runtime_ms))
 
     def finished(self, result: TransactionResult, now_ms: float) -> None:
         """It has ended, or the run has ended around it."""
-        if self._finished_pen is None:
+        pen, status, reason = self._finished_pen, result.status, result.abort_reason
+        if pen is None:
             self._recorder.emit((_FINISHED, result, now_ms))
             return
-        code, put, pack, _ = self._finished_pen
-        word = self._words.code
-        status = word(_OUTCOMES.get(result.status, "in_flight"))
+        code, put, pack, _ = pen
+        ended = 0 if status is _COMMITTED else 1 if status is _ABORTED else 2
+        why = NO_WORD if reason is None else self._reasons.number(reason)
         self._recorder.mark(code)
-        put(pack(now_ms, status, word(result.abort_reason), *_numbers_of(result)))
+        put(pack(now_ms, ended, why, *_numbers_of(result)))
 
 
 def _only_place(txn: Transaction) -> tuple[int, int] | None:
     """The table and the partition where a transaction does everything, if it is one of each."""
     written, partitions = txn.tables_written, txn.partitions_written
-    if len(written) != 1 or not txn.tables_read <= written:
+    if len(written) != 1 or (txn.tables_read is not written and not txn.tables_read <= written):
         return None
     (table,) = written
     if partitions is None:
@@ -240,7 +247,7 @@ def _finished(result: TransactionResult, now_ms: float) -> Finished:
 # -- the same, packed ------------------------------------------------------------------------------------------------
 
 
-def _submitted_of_one(words: Words) -> PackedShape:
+def _submitted_of_one(names: Words) -> PackedShape:
     """A transaction that touches one table, and of that one partition, or any where partitions are not tracked."""
 
     def tell(
@@ -254,12 +261,10 @@ def _submitted_of_one(words: Words) -> PackedShape:
         partition: int,
         runtime_ms: float,
     ) -> None:
-        tables, class_name, operation = (table,), words[class_code], words[operation_code]
+        tables, class_name, operation = (table,), names[class_code], names[operation_code]
         touched = None if partition == NO_PARTITIONS else ((partition,),)
         events.append(
-            Submitted(
-                t_ms, txn_id, str(class_name), str(operation), tables, tables, touched, runtime_ms
-            )
+            Submitted(t_ms, txn_id, class_name, operation, tables, tables, touched, runtime_ms)
         )
 
     def spread(
@@ -269,8 +274,8 @@ def _submitted_of_one(words: Words) -> PackedShape:
         columns = (
             records["t_ms"],
             records["txn_id"],
-            words.column(records["class_code"]),
-            words.column(records["operation_code"]),
+            names.column(records["class_code"]),
+            names.column(records["operation_code"]),
             tables,
             tables,
             where_given(records["partition"], NO_PARTITIONS),
@@ -286,7 +291,7 @@ def _submitted_of_one(words: Words) -> PackedShape:
     )
 
 
-def _finished_packed(words: Words) -> PackedShape:
+def _finished_packed(reasons: Words) -> PackedShape:
     def tell(
         events: list[Any],
         beside: Iterator[Any],
@@ -300,7 +305,7 @@ def _finished_packed(words: Words) -> PackedShape:
         *numbers: Any,
     ) -> None:
         parts, counts = numbers[: len(_PART_FIELDS)], numbers[len(_PART_FIELDS) :]
-        ended, why = str(words[status]), words[reason]
+        ended, why = _ENDED[status], None if reason == NO_WORD else reasons[reason]
         times = (total_ms, commit_latency_ms)
         events.append(Finished(t_ms, txn_id, ended, why, retries, *times, parts, counts))
 
@@ -310,8 +315,8 @@ def _finished_packed(words: Words) -> PackedShape:
         columns = (
             records["t_ms"],
             records["txn_id"],
-            words.column(records["status"]),
-            words.column(records["reason"]),
+            Coded(records["status"], _ENDED),
+            reasons.column(records["reason"]),
             records["retries"],
             records["total_ms"],
             records["commit_latency_ms"],
