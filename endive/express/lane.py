@@ -95,6 +95,7 @@ def execute(
             mark,
             (READ, put_read, pack_read, beside_read),
             (RETRY, put_retry, pack_retry, beside_retry),
+            (AGAIN, put_again, _, beside_again),
             (WORKED, put_worked, pack_worked, _),
             (PREPARED, put_prepared, pack_prepared, beside_prepared),
             (CALLED, put_called, pack_called, beside_called),
@@ -102,7 +103,7 @@ def execute(
             (RETURNED, put_returned, pack_returned, _),
         ) = story.pens
         only_table, only_partition = only_of(txn)
-        version, part = MANY, NO_PARTITIONS
+        version, part, is_call_told = MANY, NO_PARTITIONS, False
         if only_table == MANY:
             view = View(txn)
 
@@ -178,7 +179,7 @@ def execute(
                     reason = "rebuild" if attempt else "attempt"
                     story.emit(paid(clock.now, txn, reason, paid_ms, cost, uses))
             called_ms = clock.now
-            if mark is not None:
+            if mark is not None and not is_call_told:
                 if version == MANY:
                     beside_called(seen_by_us[0])
                 mark(CALLED)
@@ -256,9 +257,16 @@ def execute(
                     break
         if mark is not None:
             commits, replaced = current_seq - seen_seq, current_replaced - seen_replaced
+            # Where nothing is owed, the next call follows at once; it is made with what has just been seen.
+            is_call_told = not tables_to_write
+            RETRIED, put_retried, lay_beside = (
+                (AGAIN, put_again, beside_again)
+                if is_call_told
+                else (RETRY, put_retry, beside_retry)
+            )
             if only_table == MANY:
                 seen_by_us = view.of(current_tables)
-                beside_retry(seen_by_us)
+                lay_beside(seen_by_us)
             else:
                 metadata = current_tables[only_table]
                 version = metadata.version
@@ -266,14 +274,14 @@ def execute(
                     part = metadata.partition_versions[only_partition]
             if len(tables_written) > 1:
                 found = MANY
-                beside_retry(_classes(txn, seen_tables, current_tables))
+                lay_beside(_classes(txn, seen_tables, current_tables))
             elif tables_to_write:
                 found = OVERLAP
             else:
                 found = DISJOINT if is_same_table else CROSS_TABLE
-            mark(RETRY)
+            mark(RETRIED)
             # fmt: off
-            put_retry(pack_retry(
+            put_retried(pack_retry(
                 txn_id, called_ms, now_ms, drawn_ms, current_seq, version, part,
                 attempt + 1, found, commits, replaced,
             ))

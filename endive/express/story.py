@@ -103,6 +103,7 @@ class Pens(NamedTuple):
     mark: Callable[[int], None]
     read: Pen
     retry: Pen
+    again: Pen
     worked: Pen
     prepared: Pen
     called: Pen
@@ -136,6 +137,12 @@ class Story:
                 events=3,
                 tell=self._tell_retry,
                 spread=self._spread_retry,
+            ),
+            PackedShape(
+                f"{_READ} attempt:q found:q commits:q replaced:q",
+                events=4,
+                tell=self._tell_again,
+                spread=self._spread_again,
             ),
             PackedShape(
                 "now_ms:d txn_id:q runtime_ms:d", events=1, tell=_tell_worked, spread=_spread_worked
@@ -234,6 +241,21 @@ class Story:
         classes = next(beside) if found == MANY else (CLASSES[found],)
         events.append(_made(Classified, (now_ms, txn_id, attempt, classes, commits, replaced)))
 
+    def _tell_again(
+        self,
+        events: list[Any],
+        beside: Iterator[Any],
+        txn_id: int,
+        called_ms: float,
+        now_ms: float,
+        *others: Any,
+    ) -> None:
+        """And because nothing is owed, commit is called."""
+        self._tell_retry(events, beside, txn_id, called_ms, now_ms, *others)
+        read, found = events[-2:]
+        meant = tuple([version + 1 for version in read.versions])
+        events.append(_made(CommitCalled, (now_ms, txn_id, found.attempt, read.seq, meant)))
+
     def _spread_retry(self, records: Records, beside: Iterator[Any], rows: Rows) -> list[Block]:
         # What was seen and the classes lie beside the records in turns, but either may be missing.
         has_seen, has_classes = records["version"] == MANY, records["found"] == MANY
@@ -254,6 +276,19 @@ class Story:
             counts = these["commits"], these["replaced"]
             columns = (these["now_ms"], these["txn_id"], these["attempt"], found, *counts)
             blocks.append(Block(Classified, where + 2, columns))
+        return blocks
+
+    def _spread_again(self, records: Records, beside: Iterator[Any], rows: Rows) -> list[Block]:
+        blocks = self._spread_retry(records, beside, rows)
+        for read in [block for block in blocks if block.kind is CatalogRead]:
+            # A read is the second event of such a record, the call the fourth.
+            these = records[np.searchsorted(rows, read.rows - 1)]
+            seen = read.columns[CatalogRead._fields.index("versions")]
+            assert isinstance(seen, Listed)
+            assert isinstance(seen.elements, np.ndarray)
+            meant = Listed(seen.lengths, seen.elements + 1)
+            columns = (these["now_ms"], these["txn_id"], these["attempt"], these["seq"], meant)
+            blocks.append(Block(CommitCalled, read.rows + 2, columns))
         return blocks
 
     # -- the attempt at one table is paid for, and commit is called --------------------------------------------------

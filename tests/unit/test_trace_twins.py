@@ -33,6 +33,7 @@ SHAPES = (
     "finished",
     "read",
     "retry",
+    "again",
     "worked",
     "prepared",
     "called",
