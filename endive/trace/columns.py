@@ -172,8 +172,8 @@ def _places(several: Sequence[NDArray[np.int64]], count: int) -> _Places:
     has_it = np.zeros(count, np.bool_)
     for rows in several:
         has_it[rows] = True
-    ranks = np.cumsum(has_it) - 1
-    return np.flatnonzero(has_it), [ranks[rows] for rows in several]
+    ranks = np.cumsum(has_it, dtype=np.int32) - 1
+    return np.flatnonzero(has_it), [ranks.take(rows).astype(np.int64) for rows in several]
 
 
 def _woven(parts: Sequence[tuple[NDArray[np.int64], Column]], count: int) -> Column:
@@ -184,10 +184,14 @@ def _woven(parts: Sequence[tuple[NDArray[np.int64], Column]], count: int) -> Col
     coded = [(at, part) for at, part in parts if isinstance(part, Coded)]
     if len(coded) == len(parts):
         numbers: dict[Any, int] = {}
-        codes = np.empty(count, np.int64)
-        for at, part in coded:
-            own = [numbers.setdefault(value, len(numbers)) for value in part.values]
-            codes[at] = own[0] if len(own) == 1 else np.array(own, np.int64)[part.codes]
+        owns = [
+            [numbers.setdefault(value, len(numbers)) for value in part.values] for _, part in coded
+        ]
+        if len(numbers) == 1:
+            return constant(next(iter(numbers)), count)
+        codes = np.empty(count, np.uint8 if len(numbers) <= 256 else np.int64)
+        for (at, part), own in zip(coded, owns, strict=True):
+            codes[at] = own[0] if len(own) == 1 else np.array(own, codes.dtype)[part.codes]
         return Coded(codes, tuple(numbers))
     plain = [(at, _plain(part)) for at, part in parts if not isinstance(part, Listed)]
     values = np.empty(count, plain[0][1].dtype)
@@ -197,6 +201,9 @@ def _woven(parts: Sequence[tuple[NDArray[np.int64], Column]], count: int) -> Col
 
 
 def _woven_lists(parts: Sequence[tuple[NDArray[np.int64], Listed]], count: int) -> Listed:
+    if all((part.lengths == 1).all() for _, part in parts):
+        # Then elements stand where their lists stand.
+        return one_each(_woven([(at, part.elements) for at, part in parts], count))
     lengths = np.empty(count, np.int64)
     for at, part in parts:
         lengths[at] = part.lengths

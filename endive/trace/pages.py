@@ -255,6 +255,10 @@ def _bits(levels: NDArray[np.uint8], width: int) -> bytes:
         return head + np.packbits(levels, bitorder="little").tobytes()
     padded = np.zeros((groups, 8), np.uint8)
     padded.reshape(-1)[: len(levels)] = levels
+    if width == 2:
+        four = padded.reshape(-1, 4)
+        packed = four[:, 0] | four[:, 1] << 2 | four[:, 2] << 4 | four[:, 3] << 6
+        return head + packed.tobytes()
     together = np.zeros(groups, "<u4")
     for place in range(8):
         together |= padded[:, place].astype("<u4") << np.uint32(width * place)
