@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 HEADER_KEY = "endive.trace"
-_ROWS_PER_GROUP = 1 << 18
+_ROWS_PER_GROUP = 1 << 17
 # A record stands for about two events.
-_RECORDS_PER_GROUP = 1 << 17
+_RECORDS_PER_GROUP = 1 << 16
 _ROWS_READ_AT_ONCE = 1 << 16
 _MADE_BY = f"endive {__version__}"
 # Format 1 did not tell what stores were used for.
