@@ -17,7 +17,10 @@ RUN_COLUMNS = ("config_hash", "label", "seed", "duration_ms", "code_version")
 TRANSACTION_COLUMNS = (*COLUMNS, *RUN_COLUMNS)
 FROM_TRANSACTION = ("t_submit", "status")
 """What an attempt's row is told of its transaction, so that both are cut to the same window without a join."""
-ATTEMPT_ROW_COLUMNS = (*ATTEMPT_COLUMNS, *FROM_TRANSACTION, *RUN_COLUMNS)
+ATTEMPT_KIND = "kind"
+"""Whether an attempt is the `first` one since its transaction began or began again, or a `retry`."""
+FIRST, RETRY = "first", "retry"
+ATTEMPT_ROW_COLUMNS = (*ATTEMPT_COLUMNS, ATTEMPT_KIND, *FROM_TRANSACTION, *RUN_COLUMNS)
 
 ALL = "*"
 """In `class_name` and `operation_type`: over all of them."""
