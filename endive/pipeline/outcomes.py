@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from endive.pipeline.columns import ALL, EXPERIMENT, KIND, RUN
 from endive.pipeline.grouping import with_totals
-from endive.pipeline.schemas import COUNTS, LATENCIES, PART_COLUMNS, RUNS
+from endive.pipeline.schemas import COUNTS, LATENCIES, METRICS, PART_COLUMNS
 from endive.results import IN_FLIGHT
 
 if TYPE_CHECKING:
@@ -64,27 +64,25 @@ def run_outcomes(sums: DataFrame, warmups: DataFrame) -> DataFrame:
 
     A run has a row for every class and operation that any run of its experiment has: that it saw none is a figure too.
     """
+    from pyspark.sql import Window
     from pyspark.sql import functions as F
 
-    totals = with_totals(sums, RUN, SUMS)
     windows = warmups.select(*RUN, "warmup_ms", "steady", "duration_ms")
-    offered_by_run = totals.where(" AND ".join(f"{column} = '{ALL}'" for column in KIND)).select(
-        *RUN, F.col("offered").alias("offered_by_run")
+    seen = sums.select(*RUN, *KIND, *SUMS)
+    kinds = seen.select(EXPERIMENT, *KIND).distinct()
+    none = windows.select(*RUN).join(kinds, EXPERIMENT)
+    nothing = none.select(
+        *RUN, *KIND, *(F.lit(0).cast(seen.schema[name].dataType).alias(name) for name in SUMS)
     )
-    groups = totals.select(EXPERIMENT, *KIND).union(
-        windows.select(EXPERIMENT, *(F.lit(ALL).alias(column) for column in KIND))
-    )
-    every = (
-        windows.join(groups.distinct(), EXPERIMENT)
-        .join(totals, [*RUN, *KIND], "left")
-        .join(offered_by_run, list(RUN), "left")
-    )
+    every = windows.join(with_totals(seen.union(nothing), RUN, SUMS), list(RUN), "left")
     span_s = (F.col("duration_ms") - F.col("warmup_ms")) / 1000.0
     counted = {name: F.coalesce(name, F.lit(0).cast("bigint")) for name in COUNTS}
     finished = counted["committed"] + counted["aborted"]
+    # Nobody offers more than all of them together.
+    offered_by_run = F.max("offered").over(Window.partitionBy(*RUN))
     return every.select(
         *RUN,
-        *KIND,
+        *(F.coalesce(column, F.lit(ALL)).alias(column) for column in KIND),
         F.col("warmup_ms").alias("window_start_ms"),
         F.col("duration_ms").alias("window_end_ms"),
         "warmup_ms",
@@ -94,13 +92,29 @@ def run_outcomes(sums: DataFrame, warmups: DataFrame) -> DataFrame:
         (counted["committed"] / span_s).alias("achieved_per_s"),
         F.try_divide(counted["committed"], finished).alias("success_rate"),
         F.try_divide(counted["in_flight"], counted["offered"]).alias("censored_share"),
-        F.try_divide(counted["offered"], F.col("offered_by_run")).alias("offered_share"),
+        F.try_divide(counted["offered"], offered_by_run).alias("offered_share"),
         *(
             F.try_divide(F.col(f"{_SUM}{name}"), counted["committed"]).alias(f"{name}_mean_ms")
             for name in LATENCIES
         ),
         F.try_divide(F.col(f"{_SUM}retries"), finished).alias("retries_mean"),
         *(F.try_divide(F.col(f"{_SUM}{name}"), finished).alias(name) for name in PART_COLUMNS),
+    )
+
+
+def run_metrics(outcomes: DataFrame, percentiles: DataFrame) -> DataFrame:
+    """Everything measured in each run, one row per `metric`, with its `value`; what a run has no value of has no row."""
+    from pyspark.sql import functions as F
+
+    measured = [name for name in METRICS if name in outcomes.columns]
+    pairs = ", ".join(f"'{name}', CAST({name} AS double)" for name in measured)
+    stacked = outcomes.select(
+        *RUN, *KIND, F.expr(f"stack({len(measured)}, {pairs}) AS (metric, value)")
+    )
+    return (
+        stacked.where(F.col("value").isNotNull())
+        .union(percentiles.select(*stacked.columns))
+        .select(*RUN, *KIND, "metric", "value")
     )
 
 
@@ -118,8 +132,3 @@ def retry_counts(sums: DataFrame) -> DataFrame:
         .withColumn("quantity", F.lit("n_retries"))
         .select(EXPERIMENT, *KIND, "quantity", "value", "count")
     )
-
-
-def with_percentiles(outcomes: DataFrame, percentiles: DataFrame) -> DataFrame:
-    """The table `runs`: outcomes and the percentiles of the same transactions."""
-    return outcomes.join(percentiles, [*RUN, *KIND], "left").select(*RUNS.columns)

@@ -69,7 +69,7 @@ def wanted_bins(counts: DataFrame, quantiles: Mapping[str, float]) -> DataFrame:
     )
     is_wanted = F.lit(False)
     for quantile in quantiles.values():
-        below, above, _ = _ranks(quantile, F.col("in_all"))
+        below, above, _ = _ranks(F.lit(quantile), F.col("in_all"))
         for rank in (below, above):
             is_wanted = is_wanted | ((F.col("before") <= rank) & (rank < F.col("after")))
     return placed.where(is_wanted).select(*_GROUP, "bin", "before", "in_all")
@@ -94,43 +94,37 @@ def percentiles(
     latencies: Mapping[str, str],
     quantiles: Mapping[str, float],
 ) -> DataFrame:
-    """One column per duration and quantile, by run, class and operation, totals included."""
+    """Each duration's quantiles by run, class and operation, totals included: one row per `metric`, with its `value`."""
     from pyspark.sql import Window
     from pyspark.sql import functions as F
 
     ranked = with_totals(found, (*_BY, "value"), ("values",)).join(wanted, [*_GROUP, "bin"])
     within = Window.partitionBy(*_GROUP, "bin").orderBy("value")
     end = F.col("before") + F.sum("values").over(within)
+    points = ", ".join(f"'{point}', {quantile!r}D" for point, quantile in quantiles.items())
     placed = ranked.select(
         *_GROUP, "value", "in_all", (end - F.col("values")).alias("from"), end.alias("to")
-    )
-    picked = []
-    for index, name in enumerate(latencies):
-        of_this = F.col("quantity") == index
-        for point, quantile in quantiles.items():
-            below, above, _ = _ranks(quantile, F.col("in_all"))
-            for side, rank in (("below", below), ("above", above)):
-                holds = of_this & (F.col("from") <= rank) & (rank < F.col("to"))
-                column = F.max(F.when(holds, F.col("value")))
-                picked.append(column.alias(f"{name}_{point}_{side}"))
-        picked.append(F.max(F.when(of_this, F.col("in_all"))).alias(f"{name}_in_all"))
-    ends = placed.groupBy(*RUN, *KIND).agg(*picked)
-    return ends.select(
-        *RUN,
-        *KIND,
-        *(
-            _between(
-                F.col(f"{name}_{point}_below"),
-                F.col(f"{name}_{point}_above"),
-                _ranks(quantile, F.col(f"{name}_in_all"))[2],
-            ).alias(f"{name}_{point}_ms")
-            for name in latencies
-            for point, quantile in quantiles.items()
-        ),
+    ).select("*", F.expr(f"stack({len(quantiles)}, {points}) AS (point, quantile)"))
+    below, above, share = _ranks(F.col("quantile"), F.col("in_all"))
+
+    def at(rank: Column) -> Column:
+        holds = (F.col("from") <= rank) & (rank < F.col("to"))
+        return F.max(F.when(holds, F.col("value")))
+
+    names = F.array(*(F.lit(name) for name in latencies))
+    return (
+        placed.groupBy(*_GROUP, "point", "quantile", "in_all")
+        .agg(at(below).alias("below"), at(above).alias("above"))
+        .select(
+            *RUN,
+            *KIND,
+            F.concat_ws("_", names[F.col("quantity")], "point", F.lit("ms")).alias("metric"),
+            _between(F.col("below"), F.col("above"), share).alias("value"),
+        )
     )
 
 
-def _ranks(quantile: float, in_all: Column) -> tuple[Column, Column, Column]:
+def _ranks(quantile: Column, in_all: Column) -> tuple[Column, Column, Column]:
     """The ranks between which a quantile lies, counted from 0, and how far it is from the lower one."""
     from pyspark.sql import functions as F
 

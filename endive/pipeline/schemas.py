@@ -35,6 +35,7 @@ IO_TIMES = (
 LATENCIES = {"latency": "total_latency", "commit_latency": "commit_latency"}
 """The measured durations, and the column that holds each."""
 QUANTILES = {"p50": 0.50, "p95": 0.95, "p99": 0.99}
+PERCENTILES = tuple(f"{name}_{point}_ms" for name in LATENCIES for point in QUANTILES)
 PART_COLUMNS = {f"part_{part}_ms": column for part, column in TIME_PARTS.items()}
 """Mean time per finished transaction, by part."""
 

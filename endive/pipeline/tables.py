@@ -13,10 +13,18 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from endive.errors import InputError, Problem
 from endive.pipeline import attempts, intervals, outcomes, percentiles, timeline, windows
-from endive.pipeline.columns import EXPERIMENT, config_column
+from endive.pipeline.columns import EXPERIMENT, KIND, RUN, config_column
 from endive.pipeline.consolidation import open_frames
 from endive.pipeline.manifest import Manifest
-from endive.pipeline.schemas import HISTOGRAMS, LATENCIES, QUANTILES, SCHEMAS, TableSchema
+from endive.pipeline.schemas import (
+    HISTOGRAMS,
+    LATENCIES,
+    METRICS,
+    PERCENTILES,
+    QUANTILES,
+    SCHEMAS,
+    TableSchema,
+)
 from endive.utils import whole_file
 
 if TYPE_CHECKING:
@@ -96,14 +104,19 @@ def build_tables(
         wanted = kept.enter_context(
             _kept(percentiles.wanted_bins(percentiles.bin_counts(values), QUANTILES))
         )
-        exact = percentiles.percentiles(
-            percentiles.values_in(values, wanted), wanted, LATENCIES, QUANTILES
+        exact = kept.enter_context(
+            _kept(
+                percentiles.percentiles(
+                    percentiles.values_in(values, wanted), wanted, LATENCIES, QUANTILES
+                )
+            )
         )
-        table = kept.enter_context(
-            _kept(outcomes.with_percentiles(outcomes.run_outcomes(sums, found), exact))
-        )
-        runs_table = _collected(table, "runs")
-        cells = _collected(intervals.seed_intervals(table, _most_seeds(manifest)), "cells")
+        counted = kept.enter_context(_kept(outcomes.run_outcomes(sums, found)))
+        runs_table = _with_percentiles(counted.toPandas(), exact.toPandas())
+        step("intervals")
+        metrics = outcomes.run_metrics(counted, exact)
+        means = intervals.seed_intervals(metrics, _most_seeds(manifest)).toPandas()
+        cells = _cells(means, runs_table)
 
         step("timeline")
         counts = timeline.event_counts(frames.transactions, bins)
@@ -191,12 +204,39 @@ def _nothing(spark: SparkSession, name: str) -> DataFrame:
 
 
 def _collected(frame: DataFrame, name: str) -> pd.DataFrame:
-    """A table of aggregated rows, in order of its keys and with the types that its schema promises."""
+    """A table of aggregated rows."""
+    return _typed(frame.select(*SCHEMAS[name].columns).toPandas(), name)
+
+
+def _typed(table: pd.DataFrame, name: str) -> pd.DataFrame:
+    """A table in order of its keys, with the columns and types that its schema promises."""
     schema: TableSchema = SCHEMAS[name]
-    table = frame.select(*schema.columns).toPandas()
     types = {column: _DTYPES[kind] for column, kind in schema.columns.items() if kind in _DTYPES}
-    in_order: pd.DataFrame = table.astype(types).sort_values(list(schema.keys), ignore_index=True)
+    table = table[list(schema.columns)].astype(types)
+    in_order: pd.DataFrame = table.sort_values(list(schema.keys), ignore_index=True)
     return in_order
+
+
+def _with_percentiles(outcomes: pd.DataFrame, percentiles: pd.DataFrame) -> pd.DataFrame:
+    """The table `runs`, of two that have been aggregated."""
+    keys = [*RUN, *KIND]
+    wide = percentiles.pivot(index=keys, columns="metric", values="value").reset_index()
+    # Where nothing was committed anywhere there is no percentile, but there is its column.
+    wide = wide.reindex(columns=[*keys, *PERCENTILES])
+    return _typed(outcomes.merge(wide, on=keys, how="left", validate="one_to_one"), "runs")
+
+
+def _cells(means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """The table `cells` without its varying keys, of means with a row per metric."""
+    keys = [EXPERIMENT, *KIND]
+    seeds = runs.groupby(keys, as_index=False).agg(
+        seeds=("steady", "size"), seeds_steady=("steady", "sum")
+    )
+    for end, suffix in (("mean", ""), ("low", "_low"), ("high", "_high")):
+        wide = means.pivot(index=keys, columns="metric", values=end)
+        wide = wide.reindex(columns=list(METRICS)).add_suffix(suffix).reset_index()
+        seeds = seeds.merge(wide, on=keys, how="left", validate="one_to_one")
+    return _typed(seeds, "cells")
 
 
 def _with_varied(cells: pd.DataFrame, manifest: Manifest) -> pd.DataFrame:
