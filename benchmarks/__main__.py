@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import parquet, report, simulations, startup
+from benchmarks import parquet, pipeline, report, simulations, startup
 from benchmarks.measure import Options
 from benchmarks.verdict import Row, exit_code
 
@@ -22,6 +22,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "help": startup.help_text,
     "tiny": startup.tiny_run,
     "parquet": parquet.million_rows,
+    "pipeline": pipeline.ten_million_rows,
 }
 
 _FAILED = 1

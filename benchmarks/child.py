@@ -25,6 +25,18 @@ def main(task: str, argument: dict[str, Any]) -> dict[str, float]:
         from benchmarks.parquet import measure_memory
 
         return measure_memory(argument["rows"])
+    if task == "pipeline-tree":
+        from benchmarks.pipeline import write_tree
+
+        return write_tree(argument["rows"], argument["place"])
+    if task == "pipeline-consolidate":
+        from benchmarks.pipeline import consolidate_tree
+
+        return consolidate_tree(argument["place"])
+    if task == "pipeline-tables":
+        from benchmarks.pipeline import aggregate
+
+        return aggregate(argument["place"], bool(argument["percentiles"]))
     raise ValueError(f"no such task: {task!r}")
 
 

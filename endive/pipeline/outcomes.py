@@ -71,9 +71,8 @@ def run_outcomes(sums: DataFrame, warmups: DataFrame) -> DataFrame:
     seen = sums.select(*RUN, *KIND, *SUMS)
     kinds = seen.select(EXPERIMENT, *KIND).distinct()
     none = windows.select(*RUN).join(kinds, EXPERIMENT)
-    nothing = none.select(
-        *RUN, *KIND, *(F.lit(0).cast(seen.schema[name].dataType).alias(name) for name in SUMS)
-    )
+    types = {field.name: field.dataType for field in seen.schema}
+    nothing = none.select(*RUN, *KIND, *(F.lit(0).cast(types[name]).alias(name) for name in SUMS))
     every = windows.join(with_totals(seen.union(nothing), RUN, SUMS), list(RUN), "left")
     span_s = (F.col("duration_ms") - F.col("warmup_ms")) / 1000.0
     counted = {name: F.coalesce(name, F.lit(0).cast("bigint")) for name in COUNTS}
@@ -102,18 +101,15 @@ def run_outcomes(sums: DataFrame, warmups: DataFrame) -> DataFrame:
     )
 
 
-def run_metrics(outcomes: DataFrame, percentiles: DataFrame) -> DataFrame:
+def run_metrics(outcomes: DataFrame) -> DataFrame:
     """Everything measured in each run, one row per `metric`, with its `value`; what a run has no value of has no row."""
     from pyspark.sql import functions as F
 
     measured = [name for name in METRICS if name in outcomes.columns]
     pairs = ", ".join(f"'{name}', CAST({name} AS double)" for name in measured)
-    stacked = outcomes.select(
-        *RUN, *KIND, F.expr(f"stack({len(measured)}, {pairs}) AS (metric, value)")
-    )
     return (
-        stacked.where(F.col("value").isNotNull())
-        .union(percentiles.select(*stacked.columns))
+        outcomes.select(*RUN, *KIND, F.expr(f"stack({len(measured)}, {pairs}) AS (metric, value)"))
+        .where(F.col("value").isNotNull())
         .select(*RUN, *KIND, "metric", "value")
     )
 

@@ -20,7 +20,6 @@ from endive.pipeline.schemas import (
     HISTOGRAMS,
     LATENCIES,
     METRICS,
-    PERCENTILES,
     QUANTILES,
     SCHEMAS,
     TableSchema,
@@ -82,9 +81,13 @@ def build_tables(
     *,
     warmup: WarmUpRule = _MSER5,
     bins: int = timeline.BINS,
+    quantiles: Mapping[str, float] = QUANTILES,
     on_step: Callable[[str], None] | None = None,
 ) -> Tables:
-    """All tables of the consolidated data in a directory. `on_step` is told what is being worked on."""
+    """All tables of the consolidated data in a directory. `on_step` is told what is being worked on.
+
+    The columns of percentiles that are not among `quantiles` are there and empty: they take a second look at the data.
+    """
     step = on_step or (lambda _: None)
     with open_frames(spark, directory) as frames, contextlib.ExitStack() as kept:
         manifest = frames.manifest
@@ -98,23 +101,15 @@ def build_tables(
         step("outcomes")
         windowed = windows.in_window(frames.transactions, found)
         sums = kept.enter_context(_kept(outcomes.outcome_sums(windowed)))
-        step("percentiles")
-        values = percentiles.measured(windowed, LATENCIES)
-        # What is kept has a known size, so that Spark sends it to the rows and not the rows to it.
-        wanted = kept.enter_context(
-            _kept(percentiles.wanted_bins(percentiles.bin_counts(values), QUANTILES))
-        )
-        exact = kept.enter_context(
-            _kept(
-                percentiles.percentiles(
-                    percentiles.values_in(values, wanted), wanted, LATENCIES, QUANTILES
-                )
-            )
-        )
         counted = kept.enter_context(_kept(outcomes.run_outcomes(sums, found)))
-        runs_table = _with_percentiles(counted.toPandas(), exact.toPandas())
+        metrics = outcomes.run_metrics(counted)
+        exact = None
+        if quantiles:
+            step("percentiles")
+            exact = kept.enter_context(_kept(_percentiles(windowed, quantiles, kept)))
+            metrics = metrics.union(exact.select(*metrics.columns))
+        runs_table = _with_percentiles(counted, exact)
         step("intervals")
-        metrics = outcomes.run_metrics(counted, exact)
         means = intervals.seed_intervals(metrics, _most_seeds(manifest)).toPandas()
         cells = _cells(means, runs_table)
 
@@ -217,13 +212,27 @@ def _typed(table: pd.DataFrame, name: str) -> pd.DataFrame:
     return in_order
 
 
-def _with_percentiles(outcomes: pd.DataFrame, percentiles: pd.DataFrame) -> pd.DataFrame:
+def _percentiles(
+    windowed: DataFrame, quantiles: Mapping[str, float], kept: contextlib.ExitStack
+) -> DataFrame:
+    values = percentiles.measured(windowed, LATENCIES)
+    # What is kept has a known size, so that Spark sends it to the rows and not the rows to it.
+    wanted = kept.enter_context(
+        _kept(percentiles.wanted_bins(percentiles.bin_counts(values), quantiles))
+    )
+    found = percentiles.values_in(values, wanted)
+    return percentiles.percentiles(found, wanted, LATENCIES, quantiles)
+
+
+def _with_percentiles(outcomes: DataFrame, exact: DataFrame | None) -> pd.DataFrame:
     """The table `runs`, of two that have been aggregated."""
     keys = [*RUN, *KIND]
-    wide = percentiles.pivot(index=keys, columns="metric", values="value").reset_index()
+    table = outcomes.toPandas()
+    if exact is not None:
+        wide = exact.toPandas().pivot(index=keys, columns="metric", values="value").reset_index()
+        table = table.merge(wide, on=keys, how="left", validate="one_to_one")
     # Where nothing was committed anywhere there is no percentile, but there is its column.
-    wide = wide.reindex(columns=[*keys, *PERCENTILES])
-    return _typed(outcomes.merge(wide, on=keys, how="left", validate="one_to_one"), "runs")
+    return _typed(table.reindex(columns=list(SCHEMAS["runs"].columns)), "runs")
 
 
 def _cells(means: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
