@@ -188,6 +188,17 @@ def _compare_counts(attempts: pq.ParquetFile, results: pq.ParquetFile) -> None:
     ):
         raise _BadFileError(f"has attempts of transactions that the results do not have; {_MEND}")
     has_attempts = np.bincount(place, minlength=len(known)) > 0
+    has_ended = _word_is(results, "status", IN_FLIGHT, but=True)[order]
+    calls = np.bincount(
+        place[_word_is(attempts, "outcome", "committed", "failed")], minlength=len(known)
+    )
+    if not has_attempts[has_ended].all() or (
+        "n_retries" in of_rows
+        and not np.array_equal(
+            np.maximum(calls - 1, 0)[has_ended], _column(results, "n_retries")[order][has_ended]
+        )
+    ):
+        raise _BadFileError(f"lacks attempts that the results count; {_MEND}")
     for name in counters:
         if name not in of_rows:
             continue
@@ -199,6 +210,16 @@ def _compare_counts(attempts: pq.ParquetFile, results: pq.ParquetFile) -> None:
 def _column(file: pq.ParquetFile, name: str) -> NDArray[Any]:
     values: NDArray[Any] = file.read(columns=[name]).column(0).to_numpy()
     return values
+
+
+def _word_is(file: pq.ParquetFile, name: str, *words: str, but: bool = False) -> NDArray[np.bool_]:
+    """Which rows have one of these words in a column, or none of them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    found = pc.is_in(file.read(columns=[name]).column(0), value_set=pa.array(words, pa.string()))
+    is_one: NDArray[np.bool_] = found.to_numpy(zero_copy_only=False)
+    return ~is_one if but else is_one
 
 
 def _opened(path: str) -> pq.ParquetFile:

@@ -110,7 +110,7 @@ def build_tables(
             metrics = metrics.union(exact.select(*metrics.columns))
         runs_table = _with_percentiles(counted, exact)
         step("intervals")
-        means = intervals.seed_intervals(metrics, _most_seeds(manifest)).toPandas()
+        means = collected(intervals.seed_intervals(metrics, _most_seeds(manifest)))
         cells = _cells(means, runs_table)
 
         step("timeline")
@@ -135,6 +135,13 @@ def build_tables(
             attempt_io=_collected(of_attempts[0], "attempt_io"),
             attempt_costs=_collected(of_attempts[1], "attempt_costs"),
         )
+
+
+def collected(frame: DataFrame) -> pd.DataFrame:
+    """What has been aggregated, brought to the driver."""
+    # By way of Arrow: what Spark's own way asks of pandas, pandas warns about.
+    table: pd.DataFrame = frame.toArrow().to_pandas()
+    return table
 
 
 def varied_keys(manifest: Manifest) -> list[str]:
@@ -200,7 +207,7 @@ def _nothing(spark: SparkSession, name: str) -> DataFrame:
 
 def _collected(frame: DataFrame, name: str) -> pd.DataFrame:
     """A table of aggregated rows."""
-    return _typed(frame.select(*SCHEMAS[name].columns).toPandas(), name)
+    return _typed(collected(frame.select(*SCHEMAS[name].columns)), name)
 
 
 def _typed(table: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -227,9 +234,9 @@ def _percentiles(
 def _with_percentiles(outcomes: DataFrame, exact: DataFrame | None) -> pd.DataFrame:
     """The table `runs`, of two that have been aggregated."""
     keys = [*RUN, *KIND]
-    table = outcomes.toPandas()
+    table = collected(outcomes)
     if exact is not None:
-        wide = exact.toPandas().pivot(index=keys, columns="metric", values="value").reset_index()
+        wide = collected(exact).pivot(index=keys, columns="metric", values="value").reset_index()
         table = table.merge(wide, on=keys, how="left", validate="one_to_one")
     # Where nothing was committed anywhere there is no percentile, but there is its column.
     return _typed(table.reindex(columns=list(SCHEMAS["runs"].columns)), "runs")
