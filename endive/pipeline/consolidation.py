@@ -7,6 +7,7 @@ changed since is neither read nor written again.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -121,9 +122,9 @@ def open_frames(spark: SparkSession, directory: str | Path) -> Iterator[Frames]:
 def _frame(spark: SparkSession, path: Path, types: Any) -> DataFrame:
     # Told the columns, Spark need not guess: neither that a label is a date, nor that a file lacks a column.
     columns = [f"`{name}` {_SPARK_OF[kind]}" for name, kind in types.items()]
-    return spark.read.schema(", ".join([*columns, f"`{EXPERIMENT}` string"])).parquet(
-        path.resolve().as_uri()
-    )
+    # A path is a pattern to Spark, and nothing in it is decoded.
+    place = "file://" + re.sub(r"([{}\[\]*?\\])", r"\\\1", str(path.resolve()))
+    return spark.read.schema(", ".join([*columns, f"`{EXPERIMENT}` string"])).parquet(place)
 
 
 def _consolidated(

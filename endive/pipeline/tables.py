@@ -6,6 +6,7 @@ Only here is anything collected, and only what has been aggregated.
 from __future__ import annotations
 
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -185,8 +186,12 @@ def _small(spark: SparkSession, table: pd.DataFrame, name: str) -> DataFrame:
 
 
 def _most_seeds(manifest: Manifest) -> int:
-    experiments = [run.files.experiment for run in manifest.runs]
-    return max(experiments.count(name) for name in manifest.experiments)
+    return max(_seeds(manifest).values())
+
+
+def _seeds(manifest: Manifest) -> Counter[str]:
+    """How many seeds each experiment has."""
+    return Counter(run.files.experiment for run in manifest.runs)
 
 
 @contextlib.contextmanager
@@ -264,6 +269,7 @@ def _with_varied(cells: pd.DataFrame, manifest: Manifest) -> pd.DataFrame:
 def _experiments(manifest: Manifest) -> pd.DataFrame:
     import pandas as pd
 
+    seeds = _seeds(manifest)
     rows: list[dict[str, Any]] = []
     for name, one in sorted(manifest.experiments.items()):
         config: Mapping[str, Any] = one["config"]
@@ -273,7 +279,7 @@ def _experiments(manifest: Manifest) -> pd.DataFrame:
                 "label": one["label"],
                 "config_hash": one["config_hash"],
                 "code_version": one["version"],
-                "seeds": sum(run.files.experiment == name for run in manifest.runs),
+                "seeds": seeds[name],
                 **{config_column(key): value for key, value in config.items()},
             }
         )

@@ -32,8 +32,10 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def tree(made: Path, tmp_path: Path) -> Path:
-    shutil.copytree(made, tmp_path / "tree")
-    return tmp_path / "tree"
+    # Nothing in the name of a place is special.
+    tree = tmp_path / "50% [a*] {b}" / "tree"
+    shutil.copytree(made, tree)
+    return tree
 
 
 def rows_of(directory: Path, dataset: str = "consolidated.parquet") -> pd.DataFrame:
