@@ -5,19 +5,16 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from endive.config import ResolvedConfig, resolve_config
-from endive.config.prices import is_file
-from endive.config.resolve import read_toml
-from endive.config.toml_lines import key_lines, line_of
+from endive.config.overrides import OverrideError, lay, locate, origin_of, path_of, read_base
+from endive.config.toml_lines import line_of
 from endive.documents import Document, KeyPath
 from endive.errors import InputError, Problem
 from endive.scenario.model import DEFAULT_VARIANT, Variant
-from endive.schema_words import shown
 
 _MOST_VARIANTS = 500
 
@@ -29,9 +26,9 @@ class Composer:
         self._document = document
         self._directory = directory
         self._values: dict[str, Any] = {}
-        self._origins: dict[str, KeyPath] = {}
+        self._origins: dict[KeyPath, KeyPath] = {}
         self._base_file = ""
-        self._base_lines: dict[KeyPath, int] = {}
+        self._base_lines: Mapping[KeyPath, int] = {}
         self.problems: list[Problem] = []
         self._read_base()
 
@@ -93,9 +90,8 @@ class Composer:
             self._lay(self._values, self._origins, "workload.script", script, ("script",))
 
     def _read_file(self, name: str) -> None:
-        path = self._directory / name
         try:
-            self._values, text = read_toml(path)
+            base = read_base(self._directory / name)
         except InputError as error:
             # What is wrong within the file is told of that file; what names it, of this one.
             for problem in error.problems:
@@ -103,60 +99,37 @@ class Composer:
                 here = self._document.problem(("config",), message)
                 self.problems.append(problem if problem.line else here)
             return
-        self._base_file, self._base_lines = str(path), key_lines(text)
-        table = self._values.get("transaction", {})
-        if isinstance(table, dict) and is_file(str(table.get("cost_table", "spec-2.0"))):
-            # The file names its cost table relative to itself.
-            table["cost_table"] = str((path.parent / table["cost_table"]).resolve())
+        self._values, self._base_file, self._base_lines = base.values, base.file, base.lines
 
     def _lay(
         self,
         values: dict[str, Any],
-        origins: dict[str, KeyPath],
+        origins: dict[KeyPath, KeyPath],
         key: str,
         value: Any,
         path: KeyPath,
     ) -> None:
         """Set one dotted key; null removes it."""
-        *tables, last = key.split(".")
-        table: Any = values
-        for name in tables:
-            table = table.setdefault(name, {})
-            if not isinstance(table, dict):
-                message = f"{name!r} is {shown(table)} in the configuration, not a table"
-                self.problems.append(self._document.problem(path, message))
-                return
-        if value is None:
-            table.pop(last, None)
-        else:
-            table[last] = copy.deepcopy(value)
-        origins[key] = path
+        try:
+            lay(values, key, value)
+            origins[locate(values, key)] = path
+        except OverrideError as error:
+            self.problems.append(self._document.problem(path, str(error)))
 
-    def _moved(self, problem: Problem, origins: Mapping[str, KeyPath]) -> Problem:
+    def _moved(self, problem: Problem, origins: Mapping[KeyPath, KeyPath]) -> Problem:
         """The same problem, at the place in the scenario where the setting stands."""
         if problem.file != self._document.file:
             return problem
-        if problem.key in origins:
-            moved = self._document.problem(origins[problem.key], problem.message)
+        path = path_of(problem.key)
+        found = origin_of(path, origins)
+        if found is not None:
+            moved = self._document.problem((*found[0], *found[1]), problem.message)
             return Problem(problem.message, problem.key, moved.file, moved.line, moved.column)
-        key = problem.key.replace("[", ".[")
-        parts = key.split(".") if key else []
-        for length in range(len(parts), 0, -1):
-            found = origins.get(".".join(parts[:length]))
-            if found is not None:
-                rest = tuple(_part(part) for part in parts[length:])
-                moved = self._document.problem((*found, *rest), problem.message)
-                return Problem(problem.message, problem.key, moved.file, moved.line, moved.column)
-        path = tuple(map(_part, parts))
         line = line_of(self._base_lines, path)
         if line:
             return Problem(problem.message, problem.key, self._base_file, line)
         moved = self._document.problem(("config", *path), problem.message)
         return Problem(problem.message, problem.key, moved.file, moved.line, moved.column)
-
-
-def _part(text: str) -> str | int:
-    return int(text[1:-1]) if re.fullmatch(r"\[[0-9]+\]", text) else text
 
 
 def is_random(config: ResolvedConfig) -> bool:
