@@ -19,7 +19,7 @@ import os
 import platform
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 DEFAULT_ROOT = "experiments"
 SUMMARY_KEY = "endive.summary"
 
+_CIRCUMSTANCES = frozenset({"cpu_s", "peak_rss_mib"})
+"""What a summary says of the machine, and another process would say otherwise of the same run."""
 _PART_FILE = re.compile(r"\..+\.(\d+)\.part")
 
 
@@ -111,10 +113,15 @@ def plan_experiment(
     )
     # Parts that refuse to work together say so here, before anything is written.
     build_simulation_config(config, seeds[0])
+    check_directory(experiment, force=force)
+    return experiment
+
+
+def check_directory(experiment: Experiment, *, force: bool = False) -> None:
+    """Find out, before anything is written, whether results can be written and may stand beside what is there."""
     _check_place(experiment)
     if not force:
         _check_version(experiment)
-    return experiment
 
 
 def prepare_directory(experiment: Experiment) -> None:
@@ -139,15 +146,14 @@ def run_seed(
 ) -> dict[str, Any]:
     """The summary of one run: of the finished one if there is one, else of a new one."""
     path = experiment.results_path(seed)
-    stored = None if force else finished_summary(experiment, seed)
+    stored = None if force else stored_run(experiment, seed)
     if stored is not None:
-        return _in_place(stored, experiment, path, skipped=True)
+        return stored
 
     from endive.simulation import Simulation
     from endive.summary import peak_rss_mib, summarise
 
-    for name in (path.name, experiment.attempts_path(seed).name):
-        _remove_stale_parts(path.parent, name)
+    remove_stale_parts(experiment, seed)
     config = build_simulation_config(experiment.config, seed)
     simulation = Simulation(
         replace(
@@ -173,12 +179,40 @@ def run_seed(
     if statistics.recorded is not None:
         from endive.trace.files import write_recorded
 
-        target = experiment.trace_path(seed)
-        _remove_stale_parts(target.parent, target.name)
         header = trace_header(experiment.config, seed)
+        target = experiment.trace_path(seed)
         write_recorded(header, statistics.recorded, target, metadata={SUMMARY_KEY: text})
     statistics.export_parquet(str(path), metadata={SUMMARY_KEY: text})
     return _in_place(summary, experiment, path, skipped=False)
+
+
+def store_run(experiment: Experiment, seed: int, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """File what a run elsewhere wrote, by name of the file, as if it had been run here; returns its summary."""
+    remove_stale_parts(experiment, seed)
+    path = experiment.results_path(seed)
+    # The results come last here, too: what has results is finished.
+    for name in sorted(files, key=lambda name: name == path.name):
+        with whole_file(path.with_name(name)) as beside:
+            beside.write_bytes(files[name])
+    stored = finished_summary(experiment, seed)
+    if stored is None:
+        raise OSError(f"{path} is not the run that was asked for, though it was written just now")
+    return _in_place(stored, experiment, path, skipped=False)
+
+
+def stored_run(experiment: Experiment, seed: int) -> dict[str, Any] | None:
+    """The summary of a run that is finished, with its place; None if it is still to be done."""
+    stored = finished_summary(experiment, seed)
+    if stored is None:
+        return None
+    return _in_place(stored, experiment, experiment.results_path(seed), skipped=True)
+
+
+def remove_stale_parts(experiment: Experiment, seed: int) -> None:
+    """Clear away what processes that died left unfinished of one run."""
+    paths = (experiment.results_path, experiment.attempts_path, experiment.trace_path)
+    for path in (each(seed) for each in paths):
+        _remove_stale_parts(path.parent, path.name)
 
 
 def finished_summary(experiment: Experiment, seed: int) -> dict[str, Any] | None:
@@ -192,7 +226,7 @@ def finished_summary(experiment: Experiment, seed: int) -> dict[str, Any] | None
         beside.append(experiment.attempts_path(seed))
     if experiment.records_trace:
         beside.append(experiment.trace_path(seed))
-    if any(not file.is_file() or read_summary(file) != stored for file in beside):
+    if any(not file.is_file() or not _same_run(read_summary(file), stored) for file in beside):
         return None
     asked_for = {
         "config_hash": experiment.config_hash,
@@ -203,6 +237,19 @@ def finished_summary(experiment: Experiment, seed: int) -> dict[str, Any] | None
     if stored is None or any(stored.get(key) != value for key, value in asked_for.items()):
         return None
     return stored
+
+
+def _same_run(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:
+    """Whether two files are of one run, or of two that cannot be told apart.
+
+    Two processes that make the same run at the same time may each have written one of its files: only what the machine
+    did meanwhile differs then.
+    """
+    if one is None or other is None:
+        return False
+    return all(
+        one.get(key) == other.get(key) for key in (one.keys() | other.keys()) - _CIRCUMSTANCES
+    )
 
 
 def read_summary(path: Path) -> dict[str, Any] | None:

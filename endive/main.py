@@ -27,6 +27,7 @@ from endive.cli import (
     providers,
     run,
     signoff,
+    sweep,
     trace,
     verify,
     why,
@@ -79,6 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
     verbs = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
     for verb in (
         run,
+        sweep,
         verify,
         trace,
         check,

@@ -57,6 +57,32 @@ def progress_of_seeds(total: int) -> Iterator[Callable[[], None]]:
 
 
 @contextmanager
+def progress_of_sweep(total: int) -> Iterator[Callable[[int], None]]:
+    """A bar of finished runs with their rate; what it yields is told how many are done."""
+    started_s = time.monotonic()
+    bars = Bars(
+        TextColumn("runs"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TextColumn("time left"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),
+    )
+    with bars:
+        task = bars.add_task("", total=total, rate="")
+
+        def on_done(done: int) -> None:
+            per_s = done / max(time.monotonic() - started_s, 1e-6)
+            rate = f"{number(per_s)}/s" if per_s >= 1.0 else f"{number(per_s * 60.0)}/min"
+            bars.update(task, completed=done, rate=rate)
+
+        yield on_done
+
+
+@contextmanager
 def progress_if_watched(total: int) -> Iterator[Callable[[], None]]:
     """A bar on stderr for a person who watches; nothing for anybody else."""
     if not sys.stderr.isatty():
