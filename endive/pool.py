@@ -97,6 +97,13 @@ def applying(
         yield there
 
 
+def usable_processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 @contextlib.contextmanager
 def processes(jobs: int) -> Iterator[ProcessPoolExecutor]:
     """Processes that are gone when the block is left, at once if something went wrong in it."""

@@ -10,11 +10,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from endive.judge.model import Invariant, Outcome, Verdict
+from endive.judge.model import Invariant, Kind, Outcome, Verdict
 
 if TYPE_CHECKING:
     from endive.cli.invariants import Coverage
-    from endive.trace import Header
 
 _COLOURS = {
     Outcome.PASS: "green",
@@ -26,10 +25,10 @@ _COLOURS = {
 _MAX_STORIES = 5
 
 
-def print_verdicts(path: str, header: Header, verdicts: Sequence[Verdict]) -> None:
+def print_verdicts(path: str, seed: int, verdicts: Sequence[Verdict]) -> None:
     """One trace: a line for each invariant, then the stories of what is violated."""
     console = Console()
-    table = Table(title=f"{escape(str(path))} (seed {header.seed})", title_justify="left")
+    table = Table(title=f"{escape(str(path))} (seed {seed})", title_justify="left")
     table.add_column("clause", no_wrap=True)
     table.add_column("invariant", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
@@ -52,6 +51,35 @@ def print_verdicts(path: str, header: Header, verdicts: Sequence[Verdict]) -> No
             console.print(f"  and {len(verdict.violations) - _MAX_STORIES} more or above")
     found = Counter(verdict.outcome for verdict in verdicts)
     console.print(", ".join(f"{found[each]} {each.value}" for each in Outcome if found[each]))
+
+
+def print_corpus(judged: Sequence[Sequence[Verdict]], together: Sequence[Verdict]) -> None:
+    """Many traces: a line for each invariant with what was said how often, and what that amounts to."""
+    console = Console()
+    table = Table(title=f"{len(judged):,} traces together", title_justify="left")
+    for column in ("clause", "invariant", "together"):
+        table.add_column(column, no_wrap=True)
+    for outcome in Outcome:
+        table.add_column(outcome.value.replace("not applicable", "n/a"), justify="right")
+    table.add_column("exercised", justify="right")
+    said = Counter((verdict.invariant.id, verdict.outcome) for each in judged for verdict in each)
+    for verdict in together:
+        colour = _COLOURS[verdict.outcome]
+        counts = (said[verdict.invariant.id, outcome] for outcome in Outcome)
+        table.add_row(
+            verdict.invariant.clause,
+            verdict.invariant.id,
+            f"[{colour}]{verdict.outcome.value}[/]",
+            *(f"{count:,}" if count else "" for count in counts),
+            f"{verdict.exercised:,}" if verdict.exercised else "",
+        )
+    console.print(table)
+    for verdict in together:
+        # What is violated in a run has been told with that run.
+        if verdict.outcome is Outcome.FAIL and verdict.invariant.kind is Kind.SOMETIMES:
+            console.print(
+                f"[bold red]{verdict.invariant.id}[/]: {escape(verdict.violations[0].story)}"
+            )
 
 
 def print_invariants(invariants: Sequence[Invariant]) -> None:

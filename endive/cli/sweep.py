@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from endive.cli.arguments import jobs
+from endive.cli.engines import add_engine_arguments, check_engine_arguments
 
 if TYPE_CHECKING:
     from endive.sweep import SweepResult
@@ -48,50 +48,6 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.set_defaults(execute=execute)
-
-
-def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
-    """Where the work is done: shared by all verbs that can do it on Spark."""
-    parser.add_argument(
-        "--engine",
-        choices=("local", "spark"),
-        default="local",
-        help="processes of this machine, or Spark (local)",
-    )
-    parser.add_argument(
-        "--jobs",
-        type=jobs,
-        metavar="N",
-        help="processes of the local engine (all processors)",
-    )
-    parser.add_argument(
-        "--master", metavar="URL", help="where Spark runs (local[*]: on this machine)"
-    )
-    parser.add_argument(
-        "--conf",
-        action="append",
-        type=_setting,
-        default=[],
-        metavar="KEY=VALUE",
-        help="a setting of Spark, any number of times",
-    )
-
-
-def check_engine_arguments(arguments: argparse.Namespace) -> None:
-    """Refuse what the chosen engine would not look at."""
-    from endive.errors import InputError, Problem
-
-    problems = []
-    if arguments.engine == "spark" and arguments.jobs is not None:
-        message = "is for --engine local; give Spark its width by --master, like local[4]"
-        problems.append(Problem(message, key="--jobs"))
-    if arguments.engine == "local":
-        for name in ("master", "conf"):
-            if getattr(arguments, name):
-                message = "is for --engine spark; add that, or remove this"
-                problems.append(Problem(message, key=f"--{name}"))
-    if problems:
-        raise InputError(problems)
 
 
 def execute(arguments: argparse.Namespace) -> int:
@@ -171,10 +127,3 @@ def _progress(total: int, arguments: argparse.Namespace) -> Iterator[Callable[[i
 
     with progress_of_sweep(total) as on_done:
         yield on_done
-
-
-def _setting(text: str) -> tuple[str, str]:
-    key, equals, value = text.partition("=")
-    if not equals or not key.strip():
-        raise argparse.ArgumentTypeError(f"{text!r} is no setting; write it as KEY=VALUE")
-    return key.strip(), value

@@ -42,9 +42,14 @@ def judge_corpus(traces: Iterable[Trace]) -> list[Verdict]:
 
     What holds always must hold in each of them; what must happen sometimes, must have happened in one of those it applies to.
     """
+    return combine(judge(trace) for trace in traces)
+
+
+def combine(judged: Iterable[Iterable[Verdict]]) -> list[Verdict]:
+    """The same from what was said about each run."""
     verdicts: dict[str, list[Verdict]] = {invariant.id: [] for invariant in _of(Scope.TRACE)}
-    for trace in traces:
-        for verdict in judge(trace):
+    for each in judged:
+        for verdict in each:
             verdicts[verdict.invariant.id].append(verdict)
     return [_together(each, verdicts[each.id]) for each in _of(Scope.TRACE)]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from endive.experiment import (
     remove_stale_parts,
     stored_run,
 )
+from endive.pool import usable_processors
 from endive.sweep.claims import Claims, claims_in
 from endive.sweep.index import write_index
 from endive.sweep.local import local_engine
@@ -125,13 +125,6 @@ def run_sweep(
     place = {seed: at for at, seed in enumerate(sweep.seeds)}
     outcomes.sort(key=lambda outcome: (outcome.cell, place[outcome.seed]))
     return SweepResult(sweep, out, index, tuple(outcomes))
-
-
-def usable_processors() -> int:
-    """How many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _check_directories(experiments: list[Experiment], *, force: bool) -> None:
