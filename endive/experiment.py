@@ -368,7 +368,7 @@ def _write_text(path: Path, text: str) -> None:
 
 def _remove_stale_parts(directory: Path, name: str | None = None) -> None:
     """Remove the unfinished files of dead processes; those of living ones are theirs."""
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         for file in directory.iterdir():
             part = _PART_FILE.fullmatch(file.name)
             ours = name is None or file.name.startswith(f".{name}.")

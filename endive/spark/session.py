@@ -125,8 +125,21 @@ def start_session(
     builder = SparkSession.builder.appName(name).master(master)
     for key, value in settings.items():
         builder = builder.config(key, value)
-    session: SparkSession = builder.getOrCreate()
+    try:
+        session: SparkSession = builder.getOrCreate()
+    except Exception as error:
+        # Whatever of Spark's many layers it was that gave up, its own words say most.
+        raise SparkUnavailableError(
+            f"Spark does not start at {master!r}: {reason_of(error)}; check --master and --conf"
+        ) from None
     return session
+
+
+def reason_of(error: BaseException) -> str:
+    """The line of Spark's many that says why."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    telling = [line for line in lines if re.search(r"Exception|Error|Reason|reason", line)]
+    return (telling or lines or [type(error).__name__])[0][:500]
 
 
 def is_on_this_machine(master: str) -> bool:

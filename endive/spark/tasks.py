@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from endive.spark.session import SparkUnavailableError
+from endive.spark.session import SparkUnavailableError, reason_of
 from endive.spark.shipping import ship
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def on_workers(
                         # One of them takes the others along: each is tried on its own.
                         retries += batch
                     elif jobs.is_task_failure(error):
-                        yield batch[0], TaskLost(_reason(error))
+                        yield batch[0], TaskLost(reason_of(error))
                     else:
                         raise error
         finally:
@@ -131,15 +131,16 @@ class _Jobs:
             return False
         if "PYTHON_VERSION_MISMATCH" in str(error):
             message = "the workers run another Python than this process; set PYSPARK_PYTHON to one of the same version there"
-            raise SparkUnavailableError(f"{message} ({_reason(error)})") from None
+            raise SparkUnavailableError(f"{message} ({reason_of(error)})") from None
         if self._is_stopped():
-            raise SparkUnavailableError(f"Spark has ended: {_reason(error)}") from None
+            raise SparkUnavailableError(f"Spark has ended: {reason_of(error)}") from None
         return True
 
     def cancel(self) -> None:
         """Stop what is under way."""
         with contextlib.suppress(Exception):
-            self._context.cancelJobGroup(self._group)
+            # What a thread is only about to start belongs to the group, too.
+            self._context._jsc.sc().cancelJobGroupAndFutureJobs(self._group)
 
     @contextlib.contextmanager
     def watched(self, on_progress: Callable[[int], object]) -> Iterator[None]:
@@ -263,10 +264,3 @@ def _put_together(rows: Iterable[Any], count: int) -> list[Any]:
             )
         results.append(pickle.loads(data) if kind == _DONE else TaskLost(data.decode()))
     return results
-
-
-def _reason(error: BaseException) -> str:
-    """The line of Spark's many that says why."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    telling = [line for line in lines if "Exception" in line or "Error" in line or "reason" in line]
-    return (telling or lines or [type(error).__name__])[0][:500]

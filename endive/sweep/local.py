@@ -31,8 +31,8 @@ def local_engine(jobs: int) -> Work:
         for first in coming:
             suspects: list[Run] = []
             yield from _until_broken(itertools.chain([first], coming), jobs, suspects)
-            for run in suspects:
-                yield run, _alone(run)
+            while suspects:
+                yield from _one_by_one(suspects)
 
     return here if jobs == 1 else there
 
@@ -64,9 +64,14 @@ def _until_broken(coming: Iterator[Run], jobs: int, suspects: list[Run]) -> Land
                     yield run, result
 
 
-def _alone(run: Run) -> dict[str, Any] | Lost:
+def _one_by_one(suspects: list[Run]) -> Landing:
+    """The suspects, one at a time, until there are no more or one of them is found guilty."""
     with processes(1) as pool:
-        try:
-            return pool.submit(do_run, run).result()
-        except BrokenProcessPool:
-            return Lost(_KILLED)
+        while suspects:
+            run = suspects.pop()
+            try:
+                result = pool.submit(do_run, run).result()
+            except BrokenProcessPool:
+                yield run, Lost(_KILLED)
+                return
+            yield run, result

@@ -208,22 +208,24 @@ class _Driver:
     def _to_do(self, runs: Iterable[Run]) -> Iterator[Run]:
         """The runs that are to be done here, as the engine asks for them."""
         for run in runs:
-            remove_stale_parts(run.experiment, run.seed)
-            if self._is_finished(run):
-                continue
             name = run.directory.name
-            if not self._claims.take(name, run.seed):
-                self._deferred.append(run)
-                continue
             try:
-                # Between the look and the claim another process may have finished it.
-                if not self._is_finished(run):
-                    self._prepare(run)
-                    yield run
+                remove_stale_parts(run.experiment, run.seed)
+                if self._is_finished(run):
                     continue
+                if not self._claims.take(name, run.seed):
+                    self._deferred.append(run)
+                    continue
+                # Between the look and the claim another process may have finished it.
+                if self._is_finished(run):
+                    self._claims.release(name, run.seed)
+                    continue
+                self._prepare(run)
             except OSError as error:
+                self._claims.release(name, run.seed)
                 self._settle(run, Lost(in_words(error)))
-            self._claims.release(name, run.seed)
+                continue
+            yield run
 
     def _is_finished(self, run: Run) -> bool:
         """Whether there is nothing left to do; the outcome is noted then."""

@@ -1,4 +1,7 @@
-"""One Spark session for all tests here, and one worker that runs them all: starting it costs more than most of them."""
+"""One Spark session for all tests here, and one worker that runs them all: starting it costs more than most of them.
+
+Tests of clusters start one of their own, of real processes, and drive it from another process: a process has but one session.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from spark_cluster import Cluster, running_cluster
 
 from endive.spark import start_session
 
@@ -32,3 +36,10 @@ def spark() -> Iterator[SparkSession]:
     )
     yield session
     session.stop()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A master and two workers whose Python knows no Endive."""
+    with running_cluster(tmp_path / "cluster") as running:
+        yield running
