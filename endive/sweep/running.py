@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -110,21 +110,34 @@ def run_sweep(
     version = code_version()
     experiments = [sweep.experiment(cell, out, version) for cell in sweep.cells]
     _check_directories(experiments, force=force)
-    work: Work
-    if engine == "spark":
-        from endive.sweep.cluster import spark_engine
+    with ExitStack() as stack:
+        work: Work
+        if engine == "spark":
+            from endive.sweep.cluster import SparkEngine
 
-        work = spark_engine(master, conf)
-    else:
-        work = local_engine(min(jobs or usable_processors(), sweep.num_runs))
-    out.mkdir(parents=True, exist_ok=True)
-    index = write_index(sweep, out, version)
-    with claims_in(out) as claims:
+            work = cluster = SparkEngine(master, conf)
+            stack.callback(cluster.stop)
+            todo = (each for each in experiments for seed in sweep.seeds if not _has(each, seed))
+            if force or next(todo, None) is not None:
+                # Where there is no Spark, that is known before anything is written.
+                cluster.start()
+        else:
+            work = local_engine(min(jobs or usable_processors(), sweep.num_runs))
+        out.mkdir(parents=True, exist_ok=True)
+        index = write_index(sweep, out, version)
+        claims = stack.enter_context(claims_in(out))
         driver = _Driver(experiments, sweep.seeds, claims, _Progress(on_done), force=force)
         outcomes = driver.run(work)
     place = {seed: at for at, seed in enumerate(sweep.seeds)}
     outcomes.sort(key=lambda outcome: (outcome.cell, place[outcome.seed]))
     return SweepResult(sweep, out, index, tuple(outcomes))
+
+
+def _has(experiment: Experiment, seed: int) -> bool:
+    try:
+        return stored_run(experiment, seed) is not None
+    except OSError:
+        return False
 
 
 def _check_directories(experiments: list[Experiment], *, force: bool) -> None:

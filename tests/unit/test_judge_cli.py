@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from scenario_files import HEAD, SCRIPTED, written
-from unit.judge_traces import spoiled, trace_of
+from unit.judge_traces import spoiled, trace_of, traced
 
 from endive.cli.invariants import cover, find_gaps, marks_in
 from endive.errors import InputError
@@ -67,6 +67,57 @@ def test_check_that_breaks_is_exit_code_3(
 
     assert code == 3
     assert "KeyError" in capsys.readouterr().out
+
+
+def test_directory_is_searched_for_traces_and_told_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    trace = trace_of("swap")
+    bad = spoiled(trace, CommitApplied, lambda e: e._replace(seq_after=e.seq_after + 1))
+    for seed in range(9):
+        (tmp_path / "out" / "a-1" / str(seed)).mkdir(parents=True)
+        each = bad if seed == 5 else trace
+        write(each, tmp_path / "out" / "a-1" / str(seed) / "trace.parquet")
+    # Other files of an experiment are no traces, and unfinished ones are none yet.
+    (tmp_path / "out" / "a-1" / "0" / "results.parquet").write_bytes(b"")
+    (tmp_path / "out" / "a-1" / "0" / ".trace.parquet.1.part").write_bytes(b"")
+
+    alone = main(["check", str(tmp_path / "out"), "--json"])
+    one_process = capsys.readouterr().out
+    assert main(["check", str(tmp_path / "out"), "--json", "--jobs", "2"]) == alone == 1
+    assert capsys.readouterr().out == one_process
+
+    document = json.loads(one_process)
+    together = {verdict["id"]: verdict for verdict in document["corpus"]}
+    assert len(document["traces"]) == 9
+    assert together["seq-adds-one"]["outcome"] == "fail"
+    assert main(["check", str(tmp_path / "out")]) == 1
+    told = capsys.readouterr().out
+    assert "9 traces together" in told
+    # Singly only where something is wrong.
+    assert told.count("trace.parquet (seed") == 1
+
+
+def test_what_must_happen_sometimes_is_demanded_of_a_corpus_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    quiet = {"simulation": {"duration_ms": 10}, "storage": {"provider": "s3"}}
+    file = write(traced(quiet), tmp_path / "a.parquet")
+    assert main(["check", file, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    never = [each["id"] for each in document["corpus"] if each["outcome"] == "fail"]
+    assert never
+    assert all(each["kind"] == "sometimes" for each in document["corpus"] if each["id"] in never)
+
+    assert main(["check", file, "--corpus"]) == 1
+    assert f"{never[0]}: In none of 1 runs" in " ".join(capsys.readouterr().out.split())
+
+
+def test_directory_without_traces_is_bad_input(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(tmp_path)]) == 2
+    assert "holds no trace; endive run --trace" in capsys.readouterr().err
 
 
 def test_all_files_that_are_no_traces_are_named_at_once(

@@ -14,6 +14,7 @@ from endive.errors import InputError
 from endive.sweep import Sweep, read_sweep
 from endive.sweep.reading import load_schema
 
+ROOT = Path(__file__).resolve().parents[2]
 HEAD = 'label = "load"\nbase = "base.toml"\nseeds = "1..2"\n'
 CLASSES = """
 [[workload.class]]
@@ -250,6 +251,13 @@ def test_a_contradiction_between_axes_names_a_cell_that_shows_it(tmp_path: Path)
         HEAD + '[grid]\nstorage.provider = ["s3", "s3x"]\ncatalog.type = ["cas", "append"]\n',
     )
     assert 'in the cell storage.provider = "s3", catalog.type = "append")' in problem
+
+
+def test_the_example_of_the_documentation_is_a_sweep(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "SWEEPS.md").read_text(encoding="utf-8")
+    example = text.partition("```toml\n")[2].partition("```")[0]
+    file = written(tmp_path, example.replace("../examples", str(ROOT / "examples")))
+    assert len(read_sweep(file).cells) == 18
 
 
 def test_the_schema_is_one_and_takes_what_the_reader_takes(tmp_path: Path) -> None:
