@@ -1,0 +1,142 @@
+"""Whether an objective is kept, from seeds: holds, fails, or open, and never more sure than they allow.
+
+The unit is the seed. Transactions of one run share their rivals and are not independent; runs are. For a share the interval is that of
+the mean over seeds by Student's t, widened to Wilson's of all transactions together: the former knows that seeds differ, the latter that
+twenty seeds without a miss are no proof that there are none.
+
+One looks several times, each time with more seeds, and at several objectives. The risk of error is divided among all of that. Losers are told
+apart at any look; that something holds is said with `seeds` of them at least.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from endive.inference import Interval, mean_interval, proportion_interval
+from endive.sizing.measuring import Tally
+from endive.sizing.objectives import Objective, Quantity
+
+_FIRST_LOOKS = (4, 10)
+
+
+class Verdict(Enum):
+    """What is said of an objective, and of a candidate."""
+
+    HOLDS = "holds"
+    FAILS = "fails"
+    OPEN = "open"
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What seeds say of one objective."""
+
+    objective: Objective
+    verdict: Verdict
+    share: Interval
+    """Where the share that keeps it lies; for a throughput the rate."""
+    mean: float
+    seen: float | None
+    """The mean over seeds of the quantile, share or rate itself."""
+    trials: int
+    seeds: int
+    note: str = ""
+
+    @property
+    def room(self) -> float:
+        """How many times as much there could be of what must not be: misses, or time. Below 1 there is none."""
+        if self.objective.is_latency:
+            return math.inf if not self.seen else self.objective.limit / self.seen
+        if self.objective.quantity is Quantity.THROUGHPUT:
+            return self.mean / self.objective.limit
+        missing = 1.0 - self.mean
+        return math.inf if missing <= 0.0 else (1.0 - self.objective.required) / missing
+
+
+def looks(seeds: int, most: int) -> tuple[int, ...]:
+    """After how many seeds one looks."""
+    return (
+        *(each for each in _FIRST_LOOKS if each < seeds),
+        seeds,
+        *((most,) if most > seeds else ()),
+    )
+
+
+def confidence_of_a_look(confidence: float, looks: int, objectives: int) -> float:
+    """So sure must one look at one objective be for all of them together to be as sure as was asked."""
+    return 1.0 - (1.0 - confidence) / (looks * objectives)
+
+
+def decide(
+    objective: Objective, tallies: Sequence[Tally], confidence: float, *, may_hold: bool
+) -> Decision:
+    """What seeds say of an objective in one look that is so sure."""
+    if objective.quantity is Quantity.THROUGHPUT:
+        rates = [each.rate_per_s for each in tallies]
+        interval = mean_interval(rates, confidence)
+        return _said(objective, tallies, interval, interval, _mean(rates), may_hold)
+    if any(not each.trials for each in tallies):
+        nothing = Interval(0.0, 1.0, confidence)
+        note = "runs are too short: in some nobody is there to be judged"
+        return Decision(objective, Verdict.OPEN, nothing, math.nan, None, 0, len(tallies), note)
+    low = share_interval([(each.hits, each.trials) for each in tallies], confidence)
+    high = share_interval([(each.possible_hits, each.trials) for each in tallies], confidence)
+    mean = _mean([each.hits / each.trials for each in tallies])
+    return _said(objective, tallies, low, high, mean, may_hold)
+
+
+def share_interval(seeds: Sequence[tuple[int, int]], confidence: float) -> Interval:
+    """Where a share lies, from hits and trials of each seed."""
+    between = mean_interval([hits / trials for hits, trials in seeds], confidence)
+    within = proportion_interval(
+        sum(hits for hits, _ in seeds), sum(trials for _, trials in seeds), confidence
+    )
+    return Interval(
+        max(0.0, min(between.low, within.low)),
+        min(1.0, max(between.high, within.high)),
+        confidence,
+    )
+
+
+def overall(decisions: Sequence[Decision]) -> Verdict:
+    """What is said of a candidate: it holds if all of its objectives do, and fails if any does."""
+    verdicts = {each.verdict for each in decisions}
+    if Verdict.FAILS in verdicts:
+        return Verdict.FAILS
+    return Verdict.OPEN if Verdict.OPEN in verdicts else Verdict.HOLDS
+
+
+def _said(
+    objective: Objective,
+    tallies: Sequence[Tally],
+    low: Interval,
+    high: Interval,
+    mean: float,
+    may_hold: bool,
+) -> Decision:
+    required = objective.required
+    verdict, note = Verdict.OPEN, ""
+    if high.high < required:
+        verdict = Verdict.FAILS
+    elif low.low >= required and may_hold:
+        verdict = Verdict.HOLDS
+    elif high.low >= required > low.low and high.low > low.low:
+        note = "it depends on how those end that the end of the run cut off"
+    seen = [each.seen for each in tallies if each.seen is not None]
+    return Decision(
+        objective,
+        verdict,
+        Interval(low.low, high.high, low.confidence),
+        mean,
+        _mean(seen) if seen else None,
+        sum(each.trials for each in tallies),
+        len(tallies),
+        note,
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
