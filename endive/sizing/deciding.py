@@ -1,8 +1,8 @@
 """Whether an objective is kept, from seeds: holds, fails, or open, and never more sure than they allow.
 
 The unit is the seed. Transactions of one run share their rivals and are not independent; runs are. For a share the interval is that of
-the mean over seeds by Student's t, widened to Wilson's of all transactions together: the former knows that seeds differ, the latter that
-twenty seeds without a miss are no proof that there are none.
+the mean over seeds by Student's t, widened to Wilson's of all transactions together, and below to that of a gamma. The first knows that
+seeds differ, the second that twenty seeds without a miss are no proof that there are none, the third that misses come in bad seeds.
 
 One looks several times, each time with more seeds, and at several objectives. The risk of error is divided among all of that. Losers are told
 apart at any look; that something holds is said with `seeds` of them at least.
@@ -14,6 +14,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+
+import numpy as np
 
 from endive.inference import Interval, mean_interval, proportion_interval
 from endive.sizing.measuring import Tally
@@ -40,7 +42,7 @@ class Decision:
     """Where the share that keeps it lies; for a throughput the rate."""
     mean: float
     seen: float | None
-    """The mean over seeds of the quantile, share or rate itself."""
+    """The quantile, share or rate itself, of all seeds together."""
     trials: int
     seeds: int
     note: str = ""
@@ -94,11 +96,28 @@ def share_interval(seeds: Sequence[tuple[int, int]], confidence: float) -> Inter
     within = proportion_interval(
         sum(hits for hits, _ in seeds), sum(trials for _, trials in seeds), confidence
     )
+    misses = [1.0 - hits / trials for hits, trials in seeds]
     return Interval(
-        max(0.0, min(between.low, within.low)),
+        max(0.0, min(between.low, within.low, 1.0 - _most_misses(misses, confidence))),
         min(1.0, max(between.high, within.high)),
         confidence,
     )
+
+
+def _most_misses(misses: Sequence[float], confidence: float) -> float:
+    """The upper end of a mean of misses that come in rare bad seeds.
+
+    Student's t is too sure of a mean when most seeds have few misses and some have many: those that were not drawn are
+    the ones that count. A sum of such seeds is close to a gamma with their coefficient of variation.
+    """
+    mean = _mean(misses)
+    variance = math.fsum((each - mean) ** 2 for each in misses) / max(1, len(misses) - 1)
+    if mean <= 0.0 or variance <= 0.0:
+        return mean
+    from scipy.special import gammaincinv
+
+    shape = len(misses) * mean**2 / variance
+    return mean * shape / float(gammaincinv(shape, (1.0 - confidence) / 2.0))
 
 
 def overall(decisions: Sequence[Decision]) -> Verdict:
@@ -125,17 +144,23 @@ def _said(
         verdict = Verdict.HOLDS
     elif high.low >= required > low.low and high.low > low.low:
         note = "it depends on how those end that the end of the run cut off"
-    seen = [each.seen for each in tallies if each.seen is not None]
     return Decision(
         objective,
         verdict,
         Interval(low.low, high.high, low.confidence),
         mean,
-        _mean(seen) if seen else None,
+        pooled_quantile(tallies, objective.quantile) if objective.is_latency else mean,
         sum(each.trials for each in tallies),
         len(tallies),
         note,
     )
+
+
+def pooled_quantile(tallies: Sequence[Tally], quantile: float) -> float | None:
+    """The latency that this share of all seeds' transactions keeps; for people to read, not to decide by."""
+    slowest = np.sort(np.concatenate([each.slowest_ms for each in tallies]))
+    beyond = math.floor((1.0 - quantile) * sum(each.trials for each in tallies) + 1e-9)
+    return float(slowest[-1 - min(beyond, len(slowest) - 1)]) if len(slowest) else None
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -27,6 +27,7 @@ from endive.warmup import mser5
 LATE = "late"
 IN_FLIGHT = "in_flight"
 _NEVER = np.inf
+_KEPT, _FEWEST_KEPT = 4.0, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +71,9 @@ class Tally:
     """Those who kept it if all that still goes on will."""
     rate_per_s: float
     """Commits per second, for a throughput."""
-    seen: float | None
-    """The quantile that it is about, the share that succeeded, or the rate; an infinite latency has not ended."""
     missed: Missed
+    slowest_ms: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """The longest latencies, enough for the quantile; infinite: not ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +193,7 @@ class _Rows:
             landed = subject & (self.committed_ms >= begin_ms) & (self.committed_ms < end_ms)
             rate = 1000.0 * float(np.count_nonzero(landed)) / (end_ms - begin_ms)
             came = subject & (self.comes_ms >= begin_ms) & (self.comes_ms < end_ms)
-            return Tally(0, 0, 0, rate, rate, self._missed(came & ~self.committed))
+            return Tally(0, 0, 0, rate, self._missed(came & ~self.committed))
         is_total = objective.quantity is Quantity.TOTAL_LATENCY
         start_ms = self.submitted_ms if is_total else self.comes_ms
         judged = subject & (start_ms >= begin_ms) & (start_ms < end_ms)
@@ -200,9 +201,8 @@ class _Rows:
             trials = int(np.count_nonzero(judged))
             hits = int(np.count_nonzero(judged & self.committed))
             going_on = int(np.count_nonzero(judged & self.in_flight))
-            seen = hits / trials if trials else None
             missed = self._missed(judged & ~self.committed)
-            return Tally(trials, hits, hits + going_on, 0.0, seen, missed)
+            return Tally(trials, hits, hits + going_on, 0.0, missed)
         # An aborted transaction has no latency; what it means is for an objective of success to say.
         judged &= ~self.aborted
         latency = np.where(
@@ -211,10 +211,8 @@ class _Rows:
         kept = latency < objective.limit if objective.is_strict else latency <= objective.limit
         trials = int(np.count_nonzero(judged))
         hits = int(np.count_nonzero(judged & kept))
-        seen = None
-        if trials:
-            seen = float(np.quantile(latency[judged], objective.quantile, method="higher"))
-        return Tally(trials, hits, hits, 0.0, seen, self._missed(judged & ~kept))
+        slowest = np.sort(latency[judged])[-_kept(trials, objective.quantile) :]
+        return Tally(trials, hits, hits, 0.0, self._missed(judged & ~kept), slowest)
 
     def _missed(self, rows: NDArray[np.bool_]) -> Missed:
         reasons = self.log.words("abort_reason")
@@ -258,3 +256,8 @@ class _Rows:
             first_tries=int(np.count_nonzero(at_once)),
             physical_failures=failures,
         )
+
+
+def _kept(trials: int, quantile: float) -> int:
+    """How many of the slowest tell a quantile, even if some seeds have more than their share of them."""
+    return max(_FEWEST_KEPT, int(_KEPT * (1.0 - quantile) * trials))

