@@ -90,7 +90,7 @@ def _table(answer: Answer, shown: list[Entry]) -> Table:
         colour = _COLOURS[entry.verdict]
         table.add_row(
             entry.candidate.name,
-            f"[{colour}]{entry.verdict.value}[/]",
+            f"[{colour}]{'not run' if entry.is_unfinished else entry.verdict.value}[/]",
             *(f"[{_COLOURS[each.verdict]}]{_seen(each)}[/]" for each in entry.assessment.decisions),
             _up_to(entry, answer.request.rate_per_s),
             "[yellow]extrapolates[/]" if entry.extrapolates else "within",

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from endive.errors import Problem
     from endive.sizing.answering import Answer
     from endive.sizing.measuring import Reading, Task
     from endive.sizing.searching import Apply
@@ -108,9 +109,16 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     evidence.add_argument(
         "--margins",
         type=_whole(0),
-        default=2,
+        default=1,
         metavar="N",
-        help="of how many to find the margin (2)",
+        help="of how many to find the margin (1)",
+    )
+    evidence.add_argument(
+        "--finalists",
+        type=_whole(1),
+        default=3,
+        metavar="N",
+        help="how many run for hours where objectives are about jobs (3)",
     )
     evidence.add_argument(
         "--jobs",
@@ -131,7 +139,7 @@ def execute(arguments: argparse.Namespace) -> int:
     from endive.sizing.request import Options, build_request
     from endive.sizing.searching import Evidence, Searcher
 
-    duration_ms = _check_rest(arguments)
+    duration_ms, problems = _check_rest(arguments)
     request = build_request(
         Options(
             slo=arguments.slo,
@@ -146,7 +154,8 @@ def execute(arguments: argparse.Namespace) -> int:
             cost_table=arguments.cost_table,
             table_metadata=arguments.table_metadata,
             config=arguments.config,
-        )
+        ),
+        problems,
     )
     chosen, left_out = candidates(request, arguments.provider, arguments.catalog, arguments.lists)
     evidence = Evidence(
@@ -157,7 +166,15 @@ def execute(arguments: argparse.Namespace) -> int:
     )
     with _progress() as bar, _counted(arguments.jobs, bar) as apply:
         searcher = Searcher(request, evidence, apply, bar.stage)
-        found = answer(request, chosen, left_out, evidence, searcher, margins=arguments.margins)
+        found = answer(
+            request,
+            chosen,
+            left_out,
+            evidence,
+            searcher,
+            margins=arguments.margins,
+            finalists=arguments.finalists,
+        )
     if arguments.out is not None and found.recommended is not None:
         _write(arguments.out, found)
     if arguments.json:
@@ -171,13 +188,14 @@ def execute(arguments: argparse.Namespace) -> int:
     return found.exit_code
 
 
-def _check_rest(arguments: argparse.Namespace) -> float | None:
-    """What is wrong with options that are not about the load; the duration, if there is one."""
-    from endive.errors import InputError, Problem
+def _check_rest(arguments: argparse.Namespace) -> tuple[float | None, list[Problem]]:
+    """The duration, if there is one, and what is wrong with options that are not about the load."""
+    from endive.errors import Problem
     from endive.sizing.units import Unclear, duration_ms
     from endive.utils import why_unwritable
 
-    problems, found = [], None
+    problems: list[Problem] = []
+    found = None
     if arguments.duration is not None:
         try:
             found = duration_ms(arguments.duration)
@@ -187,9 +205,7 @@ def _check_rest(arguments: argparse.Namespace) -> float | None:
         reason = why_unwritable(arguments.out)
         if reason is not None:
             problems.append(Problem(reason, "--out"))
-    if problems:
-        raise InputError(problems)
-    return found
+    return found, problems
 
 
 def _write(path: str, found: Answer) -> None:

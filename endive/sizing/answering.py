@@ -16,6 +16,8 @@ from endive.sizing.trusting import Doubt, doubts, extrapolates
 
 NOTHING_HOLDS = 1
 INCONCLUSIVE = 3
+# Runs that are so many times as long for the sake of jobs are for finalists.
+_LONG = 2.0
 _ORDER = {Verdict.HOLDS: 0, Verdict.OPEN: 1, Verdict.FAILS: 2}
 
 
@@ -27,6 +29,8 @@ class Entry:
     margin: Bracket | None = None
     confirmation: Assessment | None = None
     """The same with fresh seeds, for those that were to be recommended."""
+    is_unfinished: bool = False
+    """Whether it is open only because it was no finalist."""
 
     @property
     def candidate(self) -> Candidate:
@@ -136,11 +140,30 @@ def answer(
     searcher: Searcher,
     *,
     margins: int,
+    finalists: int,
 ) -> Answer:
-    """Judge all candidates, bracket the margins of the best, and confirm the one to be recommended."""
+    """Judge all candidates, bracket the margins of the best, and confirm the one to be recommended.
+
+    Where objectives of jobs make runs long, all candidates are judged by the other objectives first, in runs as short as those need,
+    and the best of them then in long ones.
+    """
     rate = request.rate_per_s
-    found = searcher.assess([(each, rate) for each in candidates], "judging candidates")
-    entries = sorted((Entry(each) for each in found), key=_rank)
+    points = [(each, rate) for each in candidates]
+    waits = searcher.plan(rate).transactions > _LONG * searcher.plan(rate, jobs=False).transactions
+    entries = [
+        Entry(each) for each in searcher.assess(points, "judging candidates", jobs=not waits)
+    ]
+    entries.sort(key=_rank)
+    if waits:
+        runners = [each for each in entries if each.verdict is not Verdict.FAILS]
+        runners.sort(key=lambda each: (each.extrapolates, -each.latency_room))
+        best = runners[:finalists]
+        for each in runners[finalists:]:
+            each.is_unfinished = True
+        judged = searcher.assess([(each.candidate, rate) for each in best], "judging jobs")
+        for entry, assessment in zip(best, judged, strict=True):
+            entry.assessment = assessment
+        entries.sort(key=_rank)
     holding = [each for each in entries if each.verdict is Verdict.HOLDS]
     # Where nothing holds, the best of the others say how much less would.
     chosen = (holding or entries)[:margins]
@@ -166,6 +189,7 @@ def _rank(entry: Entry) -> tuple[Any, ...]:
     holds = entry.verdict is Verdict.HOLDS
     return (
         _ORDER[entry.verdict],
+        entry.is_unfinished,
         entry.extrapolates if holds else False,
         -(entry.holds_up_to or 0.0),
         -entry.latency_room if holds else -entry.room,
@@ -185,6 +209,7 @@ def _entry(entry: Entry, asked: float) -> dict[str, Any]:
         "duration_ms": assessment.plan.duration_ms,
         "figures": flow_figures(assessment),
         "margin": _margin(entry.margin, asked),
+        "is_unfinished": entry.is_unfinished,
         "first_limit": entry.limit.as_dict(),
         "extrapolates": entry.extrapolates,
         "doubts": [
@@ -232,9 +257,8 @@ def _decision(decision: Decision) -> dict[str, Any]:
         "seen": _finite(decision.seen),
         "required": decision.objective.required,
         "kept": _finite(decision.mean),
-        "kept_low": _finite(decision.share.low),
-        "kept_high": _finite(decision.share.high),
-        "confidence": decision.share.confidence,
+        "kept_low": _finite(decision.low),
+        "kept_high": _finite(decision.high),
         "trials": decision.trials,
         "seeds": decision.seeds,
         "note": decision.note,

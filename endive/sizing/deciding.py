@@ -4,8 +4,9 @@ The unit is the seed. Transactions of one run share their rivals and are not ind
 the mean over seeds by Student's t, widened to Wilson's of all transactions together, and below to that of a gamma. The first knows that
 seeds differ, the second that twenty seeds without a miss are no proof that there are none, the third that misses come in bad seeds.
 
-One looks several times, each time with more seeds, and at several objectives. The risk of error is divided among all of that. Losers are told
-apart at any look; that something holds is said with `seeds` of them at least.
+One looks several times, each time with more seeds. Two errors are kept below the risk that is allowed, each by itself: that a candidate is said to
+hold that does not, and that one is said to fail that holds. The former is divided among the looks at which something may be said to hold, those with
+`seeds` of them at least; all objectives must hold, so that it need not be divided among them. The latter is divided among all looks and objectives.
 """
 
 from __future__ import annotations
@@ -38,8 +39,10 @@ class Decision:
 
     objective: Objective
     verdict: Verdict
-    share: Interval
-    """Where the share that keeps it lies; for a throughput the rate."""
+    low: float
+    """The share that keeps it is surely above this; for a throughput the rate."""
+    high: float
+    """And below this."""
     mean: float
     seen: float | None
     """The quantile, share or rate itself, of all seeds together."""
@@ -67,27 +70,48 @@ def looks(seeds: int, most: int) -> tuple[int, ...]:
     )
 
 
-def confidence_of_a_look(confidence: float, looks: int, objectives: int) -> float:
-    """So sure must one look at one objective be for all of them together to be as sure as was asked."""
-    return 1.0 - (1.0 - confidence) / (looks * objectives)
+@dataclass(frozen=True, slots=True)
+class Confidence:
+    """How sure one look must be, as the confidence of an interval that has half of its risk on each side."""
+
+    to_hold: float
+    to_fail: float
+
+
+def confidence_of_a_look(
+    confidence: float, *, looks: int, holding_looks: int, objectives: int
+) -> Confidence:
+    """So sure must a look be for all of them together to be as sure as was asked."""
+    risk = 1.0 - confidence
+    # Only one end of an interval can mislead in each case, and that with half of its risk: the other half is a reserve for seeds
+    # that differ in ways no formula knows.
+    return Confidence(1.0 - risk / holding_looks, 1.0 - risk / (looks * objectives))
 
 
 def decide(
-    objective: Objective, tallies: Sequence[Tally], confidence: float, *, may_hold: bool
+    objective: Objective, tallies: Sequence[Tally], confidence: Confidence, *, may_hold: bool
 ) -> Decision:
     """What seeds say of an objective in one look that is so sure."""
     if objective.quantity is Quantity.THROUGHPUT:
         rates = [each.rate_per_s for each in tallies]
-        interval = mean_interval(rates, confidence)
-        return _said(objective, tallies, interval, interval, _mean(rates), may_hold)
+        low = mean_interval(rates, confidence.to_hold).low
+        high = mean_interval(rates, confidence.to_fail).high
+        return _said(objective, tallies, (low, low), (high, high), _mean(rates), may_hold)
     if any(not each.trials for each in tallies):
-        nothing = Interval(0.0, 1.0, confidence)
         note = "runs are too short: in some nobody is there to be judged"
-        return Decision(objective, Verdict.OPEN, nothing, math.nan, None, 0, len(tallies), note)
-    low = share_interval([(each.hits, each.trials) for each in tallies], confidence)
-    high = share_interval([(each.possible_hits, each.trials) for each in tallies], confidence)
+        return Decision(objective, Verdict.OPEN, 0.0, 1.0, math.nan, None, 0, len(tallies), note)
+    seen = [(each.hits, each.trials) for each in tallies]
+    possible = [(each.possible_hits, each.trials) for each in tallies]
+    lows = (
+        share_interval(seen, confidence.to_hold).low,
+        share_interval(possible, confidence.to_hold).low,
+    )
+    highs = (
+        share_interval(seen, confidence.to_fail).high,
+        share_interval(possible, confidence.to_fail).high,
+    )
     mean = _mean([each.hits / each.trials for each in tallies])
-    return _said(objective, tallies, low, high, mean, may_hold)
+    return _said(objective, tallies, lows, highs, mean, may_hold)
 
 
 def share_interval(seeds: Sequence[tuple[int, int]], confidence: float) -> Interval:
@@ -131,23 +155,25 @@ def overall(decisions: Sequence[Decision]) -> Verdict:
 def _said(
     objective: Objective,
     tallies: Sequence[Tally],
-    low: Interval,
-    high: Interval,
+    lows: tuple[float, float],
+    highs: tuple[float, float],
     mean: float,
     may_hold: bool,
 ) -> Decision:
+    """The verdict, from bounds with those that still go on counted as misses, and as hits."""
     required = objective.required
     verdict, note = Verdict.OPEN, ""
-    if high.high < required:
+    if highs[1] < required:
         verdict = Verdict.FAILS
-    elif low.low >= required and may_hold:
+    elif lows[0] >= required and may_hold:
         verdict = Verdict.HOLDS
-    elif high.low >= required > low.low and high.low > low.low:
+    elif highs[0] < required or (lows[1] >= required and may_hold):
         note = "it depends on how those end that the end of the run cut off"
     return Decision(
         objective,
         verdict,
-        Interval(low.low, high.high, low.confidence),
+        lows[0],
+        highs[1],
         mean,
         pooled_quantile(tallies, objective.quantile) if objective.is_latency else mean,
         sum(each.trials for each in tallies),

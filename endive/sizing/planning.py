@@ -45,11 +45,12 @@ def plan_runs(
     duration_ms: float | None = None,
     *,
     scouts: bool = False,
+    jobs: bool = True,
 ) -> Plan:
-    """Plan runs at a rate; `confidence` is that of one look at one objective.
+    """Plan runs at a rate; `confidence` is that of the interval of which an objective must lie on the right side.
 
-    Scouts are short: they see losers, and are too short to see jobs at work. They begin with empty queues like all runs, so what
-    fails in a short one fails in a long one.
+    Scouts are short: they see losers. They begin with empty queues like all runs, so what fails in a short one fails in a long one.
+    Without `jobs` objectives of periodic jobs alone, for which one may have to wait for hours, do not lengthen a run.
     """
     scale = rate_per_s / request.rate_per_s
     limits = [each.limit for each in request.objectives if each.is_latency]
@@ -67,15 +68,15 @@ def plan_runs(
     for objective in request.objectives:
         needed, begins_ms, words = _needed_ms(request, objective, scale, seeds, confidence)
         begins_ms = max(begins_ms, ramp_ms)
+        if not jobs and is_about_jobs(request, objective):
+            continue
         if scouts:
             needed *= _SCOUT_SHARE
-            if needed > window_ms and _is_rare(request, objective):
-                continue
         if begins_ms + needed > end_ms:
             end_ms = begins_ms + needed
             reasons = [f"{objective.text}: {words}"]
     found_ms = math.ceil((end_ms + settle_ms) / 1000.0) * 1000.0
-    if duration_ms is not None and not (scouts and found_ms < duration_ms):
+    if duration_ms is not None and not (found_ms < duration_ms and (scouts or not jobs)):
         reasons = ["as asked for"]
         found_ms = duration_ms
     return Plan(found_ms, ramp_ms, settle_ms, tuple(reasons), arrivals_per_ms * found_ms)
@@ -95,7 +96,7 @@ def _needed_ms(
     if objective.quantity is Quantity.THROUGHPUT:
         count = _COMMITS_FOR_A_RATE
         words = f"{count:,.0f} commits a seed"
-    elif _is_rare(request, objective):
+    elif is_about_jobs(request, objective):
         count = math.ceil(fewest_trials(objective.required, confidence) / seeds)
         words = (
             f"{count:,.0f} jobs a seed; fewer than {count * seeds:,.0f} in all could not show it"
@@ -106,8 +107,8 @@ def _needed_ms(
     return count / rate, begins_ms, words
 
 
-def _is_rare(request: Request, objective: Objective) -> bool:
-    """Whether nobody but jobs is asked about."""
+def is_about_jobs(request: Request, objective: Objective) -> bool:
+    """Whether an objective is about periodic jobs and nobody else."""
     return all(
         each["kind"] == "periodic" for each in request.classes if _weight(request, objective, each)
     )

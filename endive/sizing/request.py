@@ -99,9 +99,9 @@ class Request:
 class _Builder:
     """Puts a request together and collects what is wrong with it."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, problems: Sequence[Problem]) -> None:
         self.options = options
-        self.problems: list[Problem] = []
+        self.problems = list(problems)
 
     def reading(self, key: str, read: Callable[[str], Any], text: str) -> Any:
         try:
@@ -114,9 +114,12 @@ class _Builder:
         self.problems.append(Problem(message, key))
 
 
-def build_request(options: Options) -> Request:
-    """The request that options, or a base configuration and options over it, amount to; InputError with all that is wrong."""
-    builder = _Builder(options)
+def build_request(options: Options, problems: Sequence[Problem] = ()) -> Request:
+    """The request that options, or a base configuration and options over it, amount to.
+
+    InputError with all that is wrong, `problems` that are known already among it.
+    """
+    builder = _Builder(options, problems)
     document = _base(options)
     _lay_options(document, builder)
     _lay_load(document, builder)

@@ -14,6 +14,7 @@ from typing import Any
 
 from endive.sizing.candidates import Candidate
 from endive.sizing.deciding import (
+    Confidence,
     Decision,
     Verdict,
     confidence_of_a_look,
@@ -22,7 +23,7 @@ from endive.sizing.deciding import (
     overall,
 )
 from endive.sizing.measuring import Reading, Task, measure
-from endive.sizing.planning import Plan, plan_runs
+from endive.sizing.planning import Plan, is_about_jobs, plan_runs
 from endive.sizing.request import Document, Request
 
 FEWEST_SEEDS = 20
@@ -132,43 +133,55 @@ class Searcher:
         self.runs = 0
         self.transactions = 0.0
 
-    def plan(self, rate: float, *, scouts: bool = False) -> Plan:
+    def plan(self, rate: float, *, scouts: bool = False, jobs: bool = True) -> Plan:
         """How runs at a rate are made."""
         evidence = self._evidence
-        count = 1 + len(looks(evidence.seeds, evidence.most_seeds))
+        confidence = self._confidence(looks(evidence.seeds, evidence.most_seeds))
         return plan_runs(
             self._request,
             rate,
             evidence.seeds,
-            self._confidence(count),
+            confidence.to_hold,
             evidence.duration_ms,
             scouts=scouts,
+            jobs=jobs,
         )
 
     def assess(
-        self, points: Sequence[tuple[Candidate, float]], stage: str, *, fresh: bool = False
+        self,
+        points: Sequence[tuple[Candidate, float]],
+        stage: str,
+        *,
+        fresh: bool = False,
+        jobs: bool = True,
     ) -> list[Assessment]:
-        """Judge candidates at rates: a few seeds first, and more for those about which they leave a doubt."""
+        """Judge candidates at rates: a few seeds first, and more for those about which they leave a doubt.
+
+        `fresh` seeds confirm: one look, with as many of them as were asked for, and no second chance. Without `jobs` the runs
+        are too short for periodic jobs, and objectives that are about nothing else stay open.
+        """
         evidence = self._evidence
         first = evidence.first_seed + (FRESH if fresh else 0)
-        schedule = looks(evidence.seeds, evidence.most_seeds)
-        # Whoever is confirmed is no loser: one look, with as many seeds as were asked for, and no second chance.
-        confidence = self._confidence(1 if fresh else 1 + len(schedule))
-        states: list[_State] = []
+        schedule = (evidence.seeds,) if fresh else looks(evidence.seeds, evidence.most_seeds)
+        confidence = self._confidence(schedule)
         losers: dict[int, _State] = {}
         if not fresh:
             scouts = [
-                _State(self._request, candidate, rate, self.plan(rate, scouts=True))
+                self._state(candidate, rate, self.plan(rate, scouts=True, jobs=False), jobs=jobs)
                 for candidate, rate in points
             ]
             self._look(scouts, range(first, first + SCOUTS), stage, confidence)
-            losers = {place: each for place, each in enumerate(scouts) if not each.is_open}
+            losers = {
+                place: each
+                for place, each in enumerate(scouts)
+                if overall(each.decisions) is Verdict.FAILS
+            }
         states = [
-            losers.get(place) or _State(self._request, candidate, rate, self.plan(rate))
+            losers.get(place) or self._state(candidate, rate, self.plan(rate, jobs=jobs), jobs=jobs)
             for place, (candidate, rate) in enumerate(points)
         ]
         done = 0
-        for count in (evidence.seeds,) if fresh else schedule:
+        for count in schedule:
             waiting = [each for each in states if each.is_open]
             self._look(waiting, range(first + done, first + count), stage, confidence)
             done = count
@@ -193,12 +206,24 @@ class Searcher:
             ):
                 bracket.add(found)
 
-    def _confidence(self, look_count: int) -> float:
+    def _confidence(self, schedule: Sequence[int]) -> Confidence:
+        # The scouts are a look, too.
         return confidence_of_a_look(
-            self._evidence.confidence, look_count, len(self._request.objectives)
+            self._evidence.confidence,
+            looks=1 + len(schedule),
+            holding_looks=sum(count >= self._evidence.seeds for count in schedule),
+            objectives=len(self._request.objectives),
         )
 
-    def _look(self, states: Sequence[_State], seeds: range, stage: str, confidence: float) -> None:
+    def _state(self, candidate: Candidate, rate: float, plan: Plan, *, jobs: bool) -> _State:
+        counted = tuple(
+            jobs or not is_about_jobs(self._request, each) for each in self._request.objectives
+        )
+        return _State(self._request, candidate, rate, plan, counted)
+
+    def _look(
+        self, states: Sequence[_State], seeds: range, stage: str, confidence: Confidence
+    ) -> None:
         """Run more seeds of these, and decide what can be decided."""
         self._run(states, seeds, stage)
         for each in states:
@@ -212,7 +237,7 @@ class Searcher:
                 )
                 for place, objective in enumerate(self._request.objectives)
             )
-            each.is_open = overall(each.decisions) is Verdict.OPEN
+            each.settle()
 
     def _run(self, states: Sequence[_State], seeds: range, stage: str) -> None:
         tasks = [each.task(self._request, seed) for each in states for seed in seeds]
@@ -232,13 +257,29 @@ class Searcher:
 class _State:
     """A point while it is looked at."""
 
-    def __init__(self, request: Request, candidate: Candidate, rate: float, plan: Plan) -> None:
+    def __init__(
+        self,
+        request: Request,
+        candidate: Candidate,
+        rate: float,
+        plan: Plan,
+        counted: tuple[bool, ...],
+    ) -> None:
         self.candidate, self.rate, self.plan = candidate, rate, plan
+        self._counted = counted
         self.document: Mapping[str, Any] = candidate.applied_to(request.at(rate), plan.duration_ms)
         self._key = json.dumps(self.document, sort_keys=True)
         self.readings: list[Reading] = []
         self.decisions: tuple[Decision, ...] = ()
         self.is_open = True
+
+    def settle(self) -> None:
+        """More seeds are wanted while nothing fails and something that runs like these can tell is open."""
+        verdicts = [each.verdict for each in self.decisions]
+        waits = zip(self._counted, verdicts, strict=True)
+        self.is_open = Verdict.FAILS not in verdicts and any(
+            counted and verdict is Verdict.OPEN for counted, verdict in waits
+        )
 
     def task(self, request: Request, seed: int) -> Task:
         return Task(

@@ -9,6 +9,7 @@ import pytest
 
 from endive.inference import mean_interval, proportion_interval
 from endive.sizing.deciding import (
+    Confidence,
     Verdict,
     confidence_of_a_look,
     decide,
@@ -24,6 +25,7 @@ from endive.sizing.planning import fewest_trials
 P99 = parse_objective("p99<2s")
 NOBODY = Missed({}, {}, 0, 0)
 ALPHA = 0.05
+SURE = {level: Confidence(level, level) for level in (0.95, 0.98, 0.99)}
 
 
 def tally(hits: int, trials: int, possible: int | None = None, rate: float = 0.0) -> Tally:
@@ -39,21 +41,21 @@ def seeds_of(
     return [tally(int(rng.binomial(trials, each)), trials) for each in shares]
 
 
-Rule = Callable[[Sequence[Tally], float], Verdict]
+Rule = Callable[[Sequence[Tally], Confidence], Verdict]
 
 
-def ours(tallies: Sequence[Tally], confidence: float) -> Verdict:
+def ours(tallies: Sequence[Tally], confidence: Confidence) -> Verdict:
     return decide(P99, tallies, confidence, may_hold=True).verdict
 
 
-def by_the_mean(tallies: Sequence[Tally], _confidence: float) -> Verdict:
+def by_the_mean(tallies: Sequence[Tally], _confidence: Confidence) -> Verdict:
     mean = float(np.mean([each.hits / each.trials for each in tallies]))
     return Verdict.HOLDS if mean >= P99.required else Verdict.FAILS
 
 
-def as_if_independent(tallies: Sequence[Tally], confidence: float) -> Verdict:
+def as_if_independent(tallies: Sequence[Tally], confidence: Confidence) -> Verdict:
     hits, trials = (sum(getattr(each, name) for each in tallies) for name in ("hits", "trials"))
-    interval = proportion_interval(hits, trials, confidence)
+    interval = proportion_interval(hits, trials, confidence.to_fail)
     if interval.low >= P99.required:
         return Verdict.HOLDS
     return Verdict.FAILS if interval.high < P99.required else Verdict.OPEN
@@ -63,7 +65,9 @@ def wrong(rule: Rule, share: float, verdict: Verdict, spread: float, repeats: in
     """How often a rule says something that is not so, looking as often as it may."""
     rng = np.random.default_rng(7)
     schedule = looks(20, 40)
-    confidence = confidence_of_a_look(1.0 - ALPHA, 1 + len(schedule), 1)
+    confidence = confidence_of_a_look(
+        1.0 - ALPHA, looks=1 + len(schedule), holding_looks=2, objectives=1
+    )
     times = 0
     for _ in range(repeats):
         tallies = seeds_of(share, spread, rng, seeds=schedule[-1])
@@ -101,52 +105,57 @@ def test_the_same_questions_tell_wrong_rules_apart() -> None:
 def test_what_is_clear_is_said() -> None:
     rng = np.random.default_rng(3)
     for _ in range(50):
-        assert ours(seeds_of(0.998, 0.001, rng), 0.99) is Verdict.HOLDS
-        assert ours(seeds_of(0.97, 0.001, rng), 0.99) is Verdict.FAILS
+        assert ours(seeds_of(0.998, 0.001, rng), SURE[0.99]) is Verdict.HOLDS
+        assert ours(seeds_of(0.97, 0.001, rng), SURE[0.99]) is Verdict.FAILS
 
 
 def test_seeds_without_a_miss_are_no_proof_if_they_are_small() -> None:
-    assert decide(P99, [tally(10, 10)] * 20, 0.95, may_hold=True).verdict is Verdict.OPEN
-    assert decide(P99, [tally(100, 100)] * 20, 0.95, may_hold=True).verdict is Verdict.HOLDS
+    assert decide(P99, [tally(10, 10)] * 20, SURE[0.95], may_hold=True).verdict is Verdict.OPEN
+    assert decide(P99, [tally(100, 100)] * 20, SURE[0.95], may_hold=True).verdict is Verdict.HOLDS
     needed = fewest_trials(0.95, 0.98)
     success = parse_objective("success>=95%")
-    assert decide(success, [tally(1, 1)] * needed, 0.98, may_hold=True).verdict is Verdict.HOLDS
     assert (
-        decide(success, [tally(1, 1)] * (needed - 1), 0.98, may_hold=True).verdict is Verdict.OPEN
+        decide(success, [tally(1, 1)] * needed, SURE[0.98], may_hold=True).verdict is Verdict.HOLDS
+    )
+    assert (
+        decide(success, [tally(1, 1)] * (needed - 1), SURE[0.98], may_hold=True).verdict
+        is Verdict.OPEN
     )
 
 
 def test_an_early_look_may_see_a_loser_but_no_winner() -> None:
-    assert decide(P99, [tally(1000, 1000)] * 4, 0.99, may_hold=False).verdict is Verdict.OPEN
+    assert decide(P99, [tally(1000, 1000)] * 4, SURE[0.99], may_hold=False).verdict is Verdict.OPEN
     losers = [tally(each, 1000) for each in (500, 510, 490, 505)]
-    assert decide(P99, losers, 0.99, may_hold=False).verdict is Verdict.FAILS
+    assert decide(P99, losers, SURE[0.99], may_hold=False).verdict is Verdict.FAILS
 
 
 def test_the_risk_is_divided_among_looks_and_objectives() -> None:
     assert looks(20, 40) == (4, 10, 20, 40)
     assert looks(30, 30) == (4, 10, 30)
-    assert confidence_of_a_look(0.95, 4, 3) == pytest.approx(1.0 - 0.05 / 12.0)
+    found = confidence_of_a_look(0.95, looks=4, holding_looks=2, objectives=3)
+    assert found.to_hold == pytest.approx(1.0 - 0.05 / 2.0)
+    assert found.to_fail == pytest.approx(1.0 - 0.05 / 12.0)
 
 
 def test_who_still_goes_on_decides_nothing() -> None:
     success = parse_objective("success>=90%")
     torn = [tally(80, 100, possible=100)] * 20
-    found = decide(success, torn, 0.95, may_hold=True)
+    found = decide(success, torn, SURE[0.95], may_hold=True)
     assert found.verdict is Verdict.OPEN
     assert "cut off" in found.note
-    assert found.share.low < 0.8 < 1.0 <= found.share.high
+    assert found.low < 0.8 < 1.0 <= found.high
     assert (
-        decide(success, [tally(70, 100, possible=80)] * 20, 0.95, may_hold=True).verdict
+        decide(success, [tally(70, 100, possible=80)] * 20, SURE[0.95], may_hold=True).verdict
         is Verdict.FAILS
     )
     assert (
-        decide(success, [tally(95, 100, possible=100)] * 20, 0.95, may_hold=True).verdict
+        decide(success, [tally(95, 100, possible=100)] * 20, SURE[0.95], may_hold=True).verdict
         is Verdict.HOLDS
     )
 
 
 def test_a_seed_in_which_nobody_is_judged_says_nothing() -> None:
-    found = decide(P99, [tally(1000, 1000)] * 19 + [tally(0, 0)], 0.95, may_hold=True)
+    found = decide(P99, [tally(1000, 1000)] * 19 + [tally(0, 0)], SURE[0.95], may_hold=True)
     assert found.verdict is Verdict.OPEN
     assert "too short" in found.note
 
@@ -157,7 +166,7 @@ def test_a_throughput_is_decided_by_the_mean_over_seeds() -> None:
 
     def said(offset: float) -> Verdict:
         tallies = [tally(0, 0, rate=rate + offset) for rate in rates]
-        return decide(objective, tallies, 0.95, may_hold=True).verdict
+        return decide(objective, tallies, SURE[0.95], may_hold=True).verdict
 
     assert (said(0.0), said(-1.2), said(-2.5)) == (Verdict.HOLDS, Verdict.OPEN, Verdict.FAILS)
 
@@ -179,9 +188,9 @@ def test_one_bad_seed_in_twenty_speaks_of_those_that_were_not_drawn() -> None:
 
 
 def test_a_candidate_holds_if_all_of_its_objectives_do() -> None:
-    holds = decide(P99, [tally(1000, 1000)] * 20, 0.95, may_hold=True)
-    opened = decide(P99, [tally(10, 10)] * 20, 0.95, may_hold=True)
-    fails = decide(P99, [tally(0, 1000)] * 20, 0.95, may_hold=True)
+    holds = decide(P99, [tally(1000, 1000)] * 20, SURE[0.95], may_hold=True)
+    opened = decide(P99, [tally(10, 10)] * 20, SURE[0.95], may_hold=True)
+    fails = decide(P99, [tally(0, 1000)] * 20, SURE[0.95], may_hold=True)
     assert overall([holds, holds]) is Verdict.HOLDS
     assert overall([holds, opened]) is Verdict.OPEN
     assert overall([opened, fails, holds]) is Verdict.FAILS
