@@ -125,9 +125,6 @@ def _mechanism(
     assessment: Assessment, decision: Decision, figures: dict[str, float], place: int
 ) -> tuple[str, str]:
     """A word and a sentence for what makes transactions miss an objective."""
-    missed = figures["missed"]
-    if not missed:
-        return "none", "nobody missed it in any run"
     if (
         decision.objective.quantity is Quantity.THROUGHPUT
         and figures["arrived_per_s"] < decision.objective.limit
@@ -138,6 +135,9 @@ def _mechanism(
             "offered",
             f"no more than {arrived:.4g}/s arrive: the objective is above the rate asked for",
         )
+    missed = figures["missed"]
+    if not missed:
+        return "none", "nobody missed it in any run"
     real = figures.get(f"missed_by_{VALIDATION_REASON}", 0.0) / missed
     if real > _HALF:
         words = f"real conflicts: {real:.0%} of the misses fail validation; no store or catalog changes that"
@@ -156,7 +156,7 @@ def _mechanism(
             f"a commit that nobody disturbs takes {figures['first_try_ms']:.3g} ms on average"
         )
         return "store-latency", words
-    mechanism, cause = _cause(assessment, figures)
+    mechanism, cause = _cause(assessment, figures, waits=aborted <= _HALF)
     how = f"{figures['calls_lost_share']:.0%} of all commit calls are lost"
     retries = figures["missed_retries"]
     if aborted > _HALF:
@@ -166,14 +166,14 @@ def _mechanism(
     return mechanism, f"{cause}; {how}, {ends}"
 
 
-def _cause(assessment: Assessment, figures: dict[str, float]) -> tuple[str, str]:
-    """What fills the time of those who retry."""
+def _cause(assessment: Assessment, figures: dict[str, float], *, waits: bool) -> tuple[str, str]:
+    """What fills the time of those who retry; `waits`: that between retries counts, too, which makes nobody give up."""
     swaps_ms = figures["missed_catalog_commit_ms"]
     parts = {
         "convoy": figures["missed_conflict_io_ms"],
         "rebuild": figures["missed_per_attempt_io_ms"],
         "catalog": swaps_ms + figures["missed_catalog_read_ms"],
-        "backoff": figures["missed_backoff_ms"],
+        "backoff": figures["missed_backoff_ms"] if waits else 0.0,
     }
     total = math.fsum(parts.values()) or 1.0
     largest = max(parts, key=lambda name: parts[name])
