@@ -96,7 +96,9 @@ def made_up_runs(
 
 def to_spark(spark: SparkSession, frame: pd.DataFrame, types: dict[str, str]) -> DataFrame:
     """A pandas frame as a Spark one."""
-    rows = frame[list(types)].astype(object).to_numpy().tolist()
+    # A word that is missing is NaN to pandas and would be a word to Spark.
+    chosen = frame[list(types)].astype(object)
+    rows = chosen.where(chosen.notna(), None).to_numpy().tolist()
     schema = ", ".join(f"{name} {kind}" for name, kind in types.items())
     return spark.createDataFrame(rows, schema)
 
