@@ -54,7 +54,7 @@ def on_workers(
     results, by way of this process: workers need no file system in common with it. `on_progress` is told from another
     thread how many tasks are done whose results have not been yielded yet.
 
-    Raises SparkUnavailableError if workers cannot run Endive at all, or the cluster is gone.
+    Raises SparkUnavailableError if workers cannot run Endive at all, ConnectionError if Spark is gone.
     """
     jobs = _Jobs(spark, function)
     with jobs.watched(on_progress), ThreadPoolExecutor(_JOBS) as threads:
@@ -133,7 +133,8 @@ class _Jobs:
             message = "the workers run another Python than this process; set PYSPARK_PYTHON to one of the same version there"
             raise SparkUnavailableError(f"{message} ({reason_of(error)})") from None
         if self._is_stopped():
-            raise SparkUnavailableError(f"Spark has ended: {reason_of(error)}") from None
+            # Something ran, so this is a failure and no bad input; a sweep that is started again goes on from here.
+            raise ConnectionError(f"Spark has ended: {reason_of(error)}") from None
         return True
 
     def cancel(self) -> None:

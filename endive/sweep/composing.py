@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from endive.sweep.model import Axis, Cell, named
 from endive.sweep.written import Setting
 
 _MOST_CELLS = 10_000
+_MOST_RUNS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,16 @@ class Composer:
         self._variations = variations
         self._told: dict[Problem, list[str]] = {}
 
-    def cells(self, label: str, seed: int) -> tuple[Cell, ...]:
+    def cells(self, label: str, seeds: Sequence[int]) -> tuple[Cell, ...]:
         """All cells in the order of the file, the last axis varying fastest; raises InputError with all problems."""
         count = math.prod(len(each.layers) for each in self._variations)
         if count > _MOST_CELLS:
             message = f"the axes make {count} cells; {_MOST_CELLS} are the most, split the sweep"
             raise InputError([Problem(message, file=self._file)])
+        if count * len(seeds) > _MOST_RUNS:
+            message = f"{count} cells × {len(seeds)} seeds are {count * len(seeds)} runs"
+            advice = f"{_MOST_RUNS} are the most, split the sweep"
+            raise InputError([Problem(f"{message}; {advice}", file=self._file)])
         cells = []
         for chosen in itertools.product(
             *(range(len(variation.layers)) for variation in self._variations)
@@ -86,7 +91,7 @@ class Composer:
             layers = [
                 each.layers[index] for each, index in zip(self._variations, chosen, strict=True)
             ]
-            config = self._configuration(label, seed, settings, layers)
+            config = self._configuration(label, seeds[0], settings, layers)
             if config is not None:
                 cells.append(Cell(settings, config, compute_experiment_hash(config)))
         self._check_twins(cells)

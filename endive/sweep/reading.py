@@ -76,7 +76,7 @@ class _Reader:
         self._raise_if_any()
         assert base is not None
         composer = Composer(self._file, self._lines, base, (*removed, *fixed), variations)
-        cells = composer.cells(raw["label"], seeds[0])
+        cells = composer.cells(raw["label"], seeds)
         return Sweep(
             label=raw["label"],
             file=self._file,

@@ -101,7 +101,7 @@ def test_a_place_where_nothing_can_be_made_exits_1_without_a_traceback(
     assert "/proc/endive" in error
 
 
-@pytest.mark.parametrize("verb", ["run", "providers", "doctor"])
+@pytest.mark.parametrize("verb", ["run", "sweep", "providers", "doctor"])
 def test_help_of_every_verb_shows_an_example(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([verb, "--help"]) == 0
     assert f"examples:\n  endive {verb}" in capsys.readouterr().out

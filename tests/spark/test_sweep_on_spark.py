@@ -107,7 +107,7 @@ def test_a_task_that_fails_or_whose_process_dies_takes_no_other_along(spark: Spa
 
     found = dict(on_workers(spark, "builtins:eval", tasks))
 
-    assert found["1 + 1"], found["2 + 2"] == (2, 4)
+    assert (found["1 + 1"], found["2 + 2"]) == (2, 4)
     # Larger than one part.
     assert found["'x' * 20_000_000"] == "x" * 20_000_000
     assert found["[][3]"] == TaskLost("IndexError: list index out of range")

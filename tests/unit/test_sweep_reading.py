@@ -221,6 +221,10 @@ def test_cost_tables_are_found_from_the_file_that_names_them(tmp_path: Path) -> 
             f"catalog.num_tables = {list(range(1, 200))}\n",
             "the axes make 39800 cells; 10000 are the most",
         ),
+        (
+            HEAD.replace("1..2", "1..9999") + f"[grid]\ntransaction.retry = {list(range(200))}\n",
+            "200 cells × 9999 seeds are 1999800 runs; 1000000 are the most",
+        ),
     ],
 )  # fmt: skip
 def test_problem_is_told_where_it_stands(tmp_path: Path, sweep: str, said: str) -> None:
