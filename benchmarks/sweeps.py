@@ -20,7 +20,7 @@ from endive.sweep import Sweep, read_sweep, run_sweep
 _SWEEP = """\
 label = "bench"
 base = "base.toml"
-seeds = "42"
+seeds = 42
 [grid]
 transaction.inter_arrival.scale = [50.0, 60.0, 70.0, 80.0]
 catalog.num_tables = [1, 2, 4, 8]
