@@ -1,0 +1,1 @@
+"""What an experiments tree says about saturation: from aggregated tables to answers, plots and one page."""
