@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from endive import __version__
 from endive.cli import (
+    analyze,
     calibrate,
     check,
     compare,
@@ -82,6 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     for verb in (
         run,
         sweep,
+        analyze,
         verify,
         trace,
         check,

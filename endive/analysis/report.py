@@ -17,7 +17,7 @@ from endive.analysis.study import Study
 from endive.analysis.time_parts import time_parts
 from endive.analysis.timelines import commit_rate
 from endive.analysis.uncommittable import uncommittable
-from endive.analysis.words import number, whole_numbers
+from endive.analysis.words import listed, number, whole_numbers
 from endive.plots import draw
 from endive.utils import whole_file
 
@@ -110,7 +110,7 @@ def write_report(
         out / PAGE,
         "Endive: what the experiments say about saturation",
         _head(studies, source),
-        _contents(written, slugs) if len(studies) > 1 or len(QUESTIONS) > 1 else "",
+        _contents(written, slugs),
         *sections,
         style=_STYLE,
     )
@@ -158,8 +158,8 @@ def _numeric(answer: Answer) -> list[int]:
 def _head(studies: Sequence[Study], source: str) -> page.Markup:
     experiments = sum(len(study.setups) for study in studies)
     runs = sum(len(study.totals(study.setups)) for study in studies)
-    versions = sorted({str(v) for study in studies for v in _versions(study)})
-    made_by = f", made by {', '.join(version[:12] for version in versions)}" if versions else ""
+    versions = sorted({s.version for study in studies for s in study.setups if s.version})
+    made_by = f", made by {listed(versions)}" if versions else ""
     return page.join(
         page.element("h1", "What the experiments say about saturation"),
         page.paragraph(
@@ -169,10 +169,6 @@ def _head(studies: Sequence[Study], source: str) -> page.Markup:
             class_="dim",
         ),
     )
-
-
-def _versions(study: Study) -> list[object]:
-    return list(study.runs["code_version"].unique()) if "code_version" in study.runs else []
 
 
 def _contents(written: Sequence[Written], slugs: Sequence[str]) -> page.Markup:

@@ -66,6 +66,8 @@ class Setup:
 
     name: str
     values: Mapping[str, Any]
+    version: str = ""
+    """The code that made the results."""
 
     @property
     def label(self) -> str:

@@ -180,10 +180,16 @@ class Study:
         end = (
             duration(ends[0]) if len(ends) == 1 else f"{duration(ends[0])} to {duration(ends[-1])}"
         )
+        unsettled = int((~runs["steady"]).sum())
+        doubt = (
+            f" No steady state found in {unsettled} of {len(runs)} runs, which count as a whole."
+            if unsettled
+            else ""
+        )
         return (
             f"Submitted from the end of the warm-up ({warmup}) to the end of the run ({end}). "
             f"Seeds {seeds}. Catalog model: {listed(models)}. "
-            f"Still in flight at the end, counted as neither success nor failure: {censored}."
+            f"Still in flight at the end, counted as neither success nor failure: {censored}.{doubt}"
         )
 
 

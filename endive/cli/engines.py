@@ -27,7 +27,7 @@ def add_engine_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--conf",
         action="append",
-        type=_setting,
+        type=spark_setting,
         default=[],
         metavar="KEY=VALUE",
         help="a setting of Spark, any number of times",
@@ -50,7 +50,7 @@ def check_engine_arguments(arguments: argparse.Namespace) -> None:
         raise InputError(problems)
 
 
-def _setting(text: str) -> tuple[str, str]:
+def spark_setting(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is no setting; write it as KEY=VALUE")
