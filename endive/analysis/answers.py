@@ -108,16 +108,26 @@ def grid(panels: int, *, panel_in: tuple[float, float] = (4.2, 3.2)) -> tuple[fl
     """The size of a plot with so many panels, its words below included."""
     if panels == 1:
         return 8.0, 5.0
-    columns = min(panels, _COLUMNS if panels > 4 else 2)
+    columns = _columns(panels)
     rows = math.ceil(panels / columns)
     return columns * panel_in[0], rows * panel_in[1] + 1.2
 
 
+def _columns(panels: int) -> int:
+    """As few places without a panel as may be."""
+    return 2 if panels == 4 else min(panels, _COLUMNS)
+
+
 def subplots(
-    figure: Figure, titles: Sequence[str], *, sharex: bool = False, sharey: bool = False
+    figure: Figure,
+    titles: Sequence[str],
+    *,
+    sharex: bool = False,
+    sharey: bool = False,
+    columns: int = 0,
 ) -> list[Axes]:
     """Axes for panels, titled; places without a panel stay empty paper."""
-    columns = 1 if len(titles) == 1 else min(len(titles), _COLUMNS if len(titles) > 4 else 2)
+    columns = columns or _columns(len(titles))
     rows = math.ceil(len(titles) / columns)
     made = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey).ravel()
     for axes in made[len(titles) :]:

@@ -180,7 +180,7 @@ def success_load(study: Study) -> Answer | LeftOut:
                 plot_line(axes, look, place, Line(name, points), 0.0, 1.0)
                 colour = look.colours[place % len(look.colours)]
                 for setup in one.setups:
-                    low, high = _if_all(study, setup, kind)
+                    low, high = if_all(study, setup, kind)
                     axes.vlines(
                         study.load(setup), low, high, color=colour, linewidth=1.0, alpha=0.7
                     )
@@ -294,12 +294,16 @@ def _knee_in_words(study: Study, one: Series, knee: Knee | None) -> str:
     reached = f"{short(knee.point.throughput_per_s)}/s committed, {duration(knee.point.price_ms)} per commit"
     if knee.high is None:
         return (
-            f"{name}: no knee up to the heaviest load; the best of the loads tried is {at} ({reached}). Offer more."
+            f"{name}: knee above {short(knee.low)}{unit}, the best load on the average being {at} ({reached}); for some seeds or all, the "
+            "heaviest load tried is the best. Offer more."
             if knee.low is not None
             else f"{name}: the loads tried do not tell where the knee is. Run more seeds, or a wider range of loads."
         )
     if knee.low is None:
-        return f"{name}: the lightest load, {at}, is already the best ({reached}) for some or all seeds: the knee lies below {short(knee.high)}{unit}. Offer less."
+        return (
+            f"{name}: knee below {short(knee.high)}{unit}, the best load on the average being {at} ({reached}); for some seeds or all, the lightest "
+            "load tried is the best. Offer less, or run more seeds."
+        )
     return f"{name}: knee at {at} ({reached}); the loads tried place it between {short(knee.low)} and {short(knee.high)}{unit}."
 
 
@@ -323,7 +327,7 @@ def _submitted(setup: Setup) -> tuple[float, int]:
     return setup.load.submitted_per_s, setup.load.clients
 
 
-def _if_all(study: Study, setup: Setup, kind: tuple[str, str]) -> tuple[float, float]:
+def if_all(study: Study, setup: Setup, kind: tuple[str, str]) -> tuple[float, float]:
     """Success if everything still in flight failed, and if it all committed."""
     runs = study.runs_of(setup, *kind)
     offered = float(runs["offered"].sum())

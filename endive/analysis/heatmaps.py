@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 LOW_SUCCESS = 0.9
 """Cells with a lower success are hatched: their latencies are those of the lucky."""
 
-_MOST_PANELS = 6
-
 
 def load_tables(study: Study) -> Answer | LeftOut:
     """How do load and the number of tables go together?"""
@@ -66,7 +64,7 @@ def _heatmap(
             for one in drawn
             for quantity in ("p95 of commit latency", "committed [1/s]")
         ]
-        every = subplots(figure, titles)
+        every = subplots(figure, titles, columns=2)
         for place, one in enumerate(drawn):
             _paint_cells(figure, every[2 * place], look, study, one, axis, words, is_latency=True)
             _paint_cells(
@@ -105,11 +103,16 @@ def _heatmap(
         f"One cell per experiment. Hatched cells commit less than {percent(LOW_SUCCESS)} of what finishes: their latency is that of the "
         "few that were lucky, and no comfort.",
         paint,
-        (9.6, 1.4 + len(drawn) * 3.4),
+        (11.5, 1.3 + sum(_height_in(one, axis) for one in drawn)),
         head,
         tuple(rows),
         basis,
     )
+
+
+def _height_in(one: Series, axis: str) -> float:
+    """High enough for the rows of cells and the words around them."""
+    return 1.1 + 0.42 * max(3, len({setup.axes[axis] for setup in one.setups}))
 
 
 def is_low(study: Study, setup: Setup) -> bool:
@@ -147,24 +150,17 @@ def _paint_cells(
     image = axes.imshow(cells, cmap="cividis_r", norm=norm, origin="lower", aspect="auto")
     for (load, value), (level, is_hatched) in found.items():
         x, y = loads.index(load), values.index(value)
+        # Read on the colour of the cell; nothing has the colour of the lightest.
+        is_dark = level > 0.0 and norm(level) > 0.45
+        ink = "#ffffff" if is_dark else "#000000"
         if is_hatched:
-            axes.add_patch(
-                Rectangle(
-                    (x - 0.5, y - 0.5),
-                    1,
-                    1,
-                    fill=False,
-                    hatch="///",
-                    edgecolor="#888888",
-                    linewidth=0,
-                )
-            )
+            corner = (x - 0.5, y - 0.5)
+            cell = Rectangle(corner, 1, 1, fill=False, hatch="///", hatchcolor=ink, linewidth=0)
+            axes.add_patch(cell)
         if level > 0.0:
             text = duration(level) if is_latency else short(level)
-            paper = image.cmap(norm(level))
-            ink = "#ffffff" if norm(level) > 0.45 else "#000000"
             # Figures stand on the colour of their cell, so that no hatch runs through them.
-            behind = {"facecolor": paper, "edgecolor": "none", "pad": 2.0}
+            behind = {"facecolor": image.cmap(norm(level)), "edgecolor": "none", "pad": 1.0}
             axes.text(x, y, text, ha="center", va="center", fontsize=8, color=ink, bbox=behind)
     axes.set_xticks(range(len(loads)), [short(load) for load in loads])
     axes.set_yticks(range(len(values)), [short(value) for value in values])

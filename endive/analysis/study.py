@@ -78,19 +78,28 @@ class Study:
         loads = [setup.load for setup in self.setups]
         return len({one.per_s for one in loads}) == 1 and len({one.clients for one in loads}) > 1
 
+    @cached_property
+    def is_by_background(self) -> bool:
+        """Whether what differs in the load is the background alone."""
+        loads = [setup.load for setup in self.setups]
+        return (
+            len({(one.submitted_per_s, one.clients) for one in loads}) == 1
+            and len({one.background_per_s for one in loads}) > 1
+        )
+
     @property
     def load_words(self) -> str:
         """What the load is, for an axis."""
         if self.is_by_clients:
             return "clients"
-        if all(setup.load.submitted_per_s < setup.load.background_per_s for setup in self.setups):
-            return "commits of others that land [1/s]"
-        return "offered load [1/s]"
+        return "background commits [1/s]" if self.is_by_background else "offered load [1/s]"
 
     def load(self, setup: Setup) -> float:
         """The load of an experiment: a rate as configured, or clients."""
         if self.is_by_clients:
             return float(setup.load.clients)
+        if self.is_by_background:
+            return setup.load.background_per_s
         if setup.load.clients and not setup.load.per_s:
             # Nobody knows beforehand how often clients that wait come round.
             return self.metric(setup, "offered_per_s").mean

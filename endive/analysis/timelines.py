@@ -16,7 +16,7 @@ from endive.analysis.answers import (
 )
 from endive.analysis.setups import Setup
 from endive.analysis.study import ALL, Estimate, Series, Study, spread
-from endive.analysis.words import duration, number
+from endive.analysis.words import number
 from endive.inference import mean_interval
 from endive.plots import DASHES, Look
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _MOST_LOADS = 5
 _MOST_BINS = 30
+# Two in a bin.
+_FEWEST_COMMITS = 2 * _MOST_BINS
 
 
 def commit_rate(study: Study) -> Answer | LeftOut:
@@ -37,6 +39,14 @@ def commit_rate(study: Study) -> Answer | LeftOut:
             question,
             "The runs are shorter than one bin of the timeline: raise simulation.duration_ms.",
         )
+    commits = study.totals(study.setups)["committed"]
+    most = int(commits.max()) if len(commits) else 0
+    if most < _FEWEST_COMMITS:
+        return LeftOut(
+            id,
+            question,
+            f"No run has more than {most} commits, too few for a rate: raise simulation.duration_ms or the load.",
+        )
     series = study.series()
     drawn = series[:MOST_PANELS]
     lines = {
@@ -44,13 +54,15 @@ def commit_rate(study: Study) -> Answer | LeftOut:
     }
     basis = study.basis([s for one in drawn for s, _ in lines[one.name]])
 
+    unit, unit_s = _unit(study)
+
     def paint(figure: Figure, look: Look) -> None:
         every = subplots(figure, [one.name for one in drawn])
         for axes, one in zip(every, drawn, strict=True):
             for place, (setup, line) in enumerate(lines[one.name]):
                 points = line.known()
                 axes.plot(
-                    [x for x, _ in points],
+                    [x / unit_s for x, _ in points],
                     [y.mean for _, y in points],
                     color=look.colours[place],
                     linestyle=DASHES[place],
@@ -58,11 +70,10 @@ def commit_rate(study: Study) -> Answer | LeftOut:
                     label=line.name,
                 )
                 warmup_s = _warmup_s(study, setup)
-                axes.axvline(warmup_s, ymax=0.03, color=look.colours[place], linewidth=2.2)
+                axes.axvline(warmup_s / unit_s, ymax=0.03, color=look.colours[place], linewidth=2.2)
             axes.set_ylim(bottom=0.0)
             axes.set_xlim(left=0.0)
-            axes.set_xlabel("simulated time")
-            axes.xaxis.set_major_formatter(lambda s, _: duration(s * 1000.0) if s else "0")
+            axes.set_xlabel(f"simulated time [{unit}]")
             axes.set_ylabel("committed [1/s]")
         note = "Mean over seeds. Short marks on the axis: the end of the warm-up, by load."
         if any(len(one.setups) > _MOST_LOADS for one in drawn) or len(series) > len(drawn):
@@ -87,6 +98,16 @@ def commit_rate(study: Study) -> Answer | LeftOut:
         head,
         tuple(row for one in series for setup in one.setups for row in _rows(study, one, setup)),
         study.basis(study.setups),
+    )
+
+
+def _unit(study: Study) -> tuple[str, float]:
+    """The unit that suits the runs, and its length in seconds."""
+    end_s = float(study.totals(study.setups)["window_end_ms"].max()) / 1000.0
+    return next(
+        (name, size)
+        for name, size in (("h", 3600.0), ("min", 60.0), ("s", 1.0))
+        if end_s >= 5 * size or size == 1.0
     )
 
 

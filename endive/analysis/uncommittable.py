@@ -18,6 +18,7 @@ from endive.analysis.answers import (
     load_scale,
     subplots,
 )
+from endive.analysis.curves import if_all
 from endive.analysis.setups import Setup
 from endive.analysis.study import Series, Study
 from endive.analysis.threshold import (
@@ -80,7 +81,7 @@ def uncommittable(study: Study) -> Answer | LeftOut:
         every = subplots(figure, [title for title, _ in panels], sharey=True)
         for axes, (_, lines) in zip(every, panels, strict=True):
             for place, case in enumerate(lines):
-                _paint_case(axes, look, place, case)
+                _paint_case(axes, look, place, study, case)
             load_scale(axes, [rate for case in lines for _, rate in case.at])
             axes.set_ylim(-0.03, 1.03)
             axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
@@ -152,7 +153,7 @@ def _panels(study: Study, cases: list[Case]) -> list[tuple[str, list[Case]]]:
     return [(name, members[:MOST_LINES]) for name, members in by_series.items()][:MOST_PANELS]
 
 
-def _paint_case(axes: Any, look: Look, place: int, case: Case) -> None:
+def _paint_case(axes: Any, look: Look, place: int, study: Study, case: Case) -> None:
     colour = look.colours[place % len(look.colours)]
     rates = sorted({rate for _, rate in case.at})
     fine = np.geomspace(rates[0], rates[-1], 200)
@@ -160,6 +161,9 @@ def _paint_case(axes: Any, look: Look, place: int, case: Case) -> None:
     if curve is not None:
         dash = DASHES[place % len(DASHES)]
         axes.plot(fine, curve, color=colour, linestyle=dash, linewidth=1.2, marker="")
+    for setup, rate in case.at:
+        low, high = if_all(study, setup, case.kind)
+        axes.vlines(rate, low, high, color=colour, linewidth=0.8)
     for rate in rates:
         committed, finished = _at(case, rate)
         if not finished:
