@@ -14,6 +14,7 @@ from endive.analysis.words import number, percent
 from endive.plots import DASHES, Look
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MOST_LOADS = 5
@@ -87,10 +88,7 @@ def _distribution(
                     marker="",
                     label=study.load_in_words(setup),
                 )
-            if most > 50:
-                axes.set_xscale("symlog", linthresh=1.0)
-                axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-            axes.set_xlim(left=0)
+            _value_scale(axes, [found[s.name][0] for one in drawn for s in _chosen(one, found)])
             axes.set_ylim(0.0, 1.03)
             axes.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
             axes.set_xlabel(f"at most so many {words}")
@@ -124,6 +122,25 @@ def _distribution(
         ),
         study.basis(study.setups),
     )
+
+
+def _value_scale(axes: Axes, seen: list[NDArray[np.int64]]) -> None:
+    """A scale for whole numbers: logarithmic where they are many, from nothing on unless all are far from it."""
+    from matplotlib.ticker import MaxNLocator
+
+    least, most = min(int(values[0]) for values in seen), max(int(values[-1]) for values in seen)
+    if most <= 50:
+        axes.set_xlim(0, max(1, most))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        return
+    if least >= 5:
+        axes.set_xscale("log")
+        axes.set_xlim(left=0.8 * least)
+    else:
+        axes.set_xscale("symlog", linthresh=1.0)
+        axes.set_xlim(left=0)
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    axes.xaxis.set_minor_formatter(lambda value, _: "")
 
 
 def counts_of(study: Study, setup: Setup, quantity: str) -> Counted | None:

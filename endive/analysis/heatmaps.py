@@ -25,7 +25,7 @@ def load_tables(study: Study) -> Answer | LeftOut:
     return _heatmap(
         study,
         "load-tables",
-        "How much load do how many tables take?",
+        "How much do more tables help, at which load?",
         TABLES,
         "tables",
         "Every experiment has the same number of tables: vary catalog.num_tables, and",
@@ -37,7 +37,7 @@ def load_catalog_latency(study: Study) -> Answer | LeftOut:
     return _heatmap(
         study,
         "load-catalog-latency",
-        "How much load does how slow a catalog take?",
+        "What does a slower catalog cost, at which load?",
         CATALOG_LATENCY,
         "latency of a catalog swap [ms]",
         "Every experiment has the same catalog latency: vary storage.T_CAS or storage.latency.catalog.cas and .read, and",

@@ -17,7 +17,7 @@ from endive.analysis.study import Study
 from endive.analysis.time_parts import time_parts
 from endive.analysis.timelines import commit_rate
 from endive.analysis.uncommittable import uncommittable
-from endive.analysis.words import listed, number, whole_numbers
+from endive.analysis.words import listed, number
 from endive.plots import draw
 from endive.utils import whole_file
 
@@ -37,9 +37,9 @@ QUESTIONS: tuple[Question, ...] = (
 """What is asked of every study, in the order of the page."""
 
 _STYLE = """
-nav ul { columns:2; padding-left:1.2rem } nav a { text-decoration:none } nav a:hover { text-decoration:underline }
-.findings { max-width:60rem } .findings li { margin:.2rem 0 } figure img { width:100% }
-@media (max-width: 40rem) { nav ul { columns:1 } }
+ul { padding-left:1.2rem } li { margin:.2rem 0; max-width:60rem } figure { overflow-x:auto }
+figure img { width:100%; min-width:36rem }
+@media print { figure img { min-width:0 } }
 """
 
 
@@ -135,8 +135,8 @@ def _write_answer(answer: Answer, folder: Path, id: str) -> tuple[page.Markup, t
     part = page.join(
         page.element("h3", answer.question, id=id),
         page.paragraph(answer.reading),
-        page.element("ul", *findings, class_="findings") if findings else "",
-        plot.on_page(words, answer.basis),
+        page.element("ul", *findings) if findings else "",
+        plot.on_page(words),
         page.fold(
             ["Numbers", f"{answer.id}.md, .svg, .png"],
             page.table(answer.head, answer.rows, numbers=_numeric(answer), caption=answer.basis),
@@ -172,25 +172,22 @@ def _head(studies: Sequence[Study], source: str) -> page.Markup:
 
 
 def _contents(written: Sequence[Written], slugs: Sequence[str]) -> page.Markup:
+    """The studies and what each of them has found, before anything else."""
     items = []
     for one, slug in zip(written, slugs, strict=True):
-        items += [
-            page.element(
-                "li",
-                page.element(
-                    "a", f"{one.study.name}: {answer.question}", href=f"#{slug}-{answer.id}"
-                ),
-            )
-            for answer in one.answers
-            if isinstance(answer, Answer)
+        answers = [answer for answer in one.answers if isinstance(answer, Answer)]
+        found = [
+            page.element("li", page.element("a", line, href=f"#{slug}-{answer.id}"))
+            for answer in answers
+            for line in answer.findings
         ]
+        name = page.element("a", one.study.name, href=f"#{slug}")
+        items.append(page.element("li", name, page.element("ul", *found) if found else ""))
     return page.element("nav", page.element("ul", *items))
 
 
 def _section(written: Written, slug: str, parts: Sequence[page.Markup]) -> page.Markup:
     study = written.study
-    runs = study.totals(study.setups)
-    seeds = whole_numbers([int(seed) for seed in runs["seed"].unique()])
     differ = ", ".join(study.axes) or "nothing"
     left_out = [answer for answer in written.answers if isinstance(answer, LeftOut)]
     rows = [(answer.question, answer.why) for answer in left_out]
@@ -198,7 +195,7 @@ def _section(written: Written, slug: str, parts: Sequence[page.Markup]) -> page.
         "section",
         page.element("h2", study.name, id=slug),
         page.paragraph(
-            f"{number(len(study.setups))} experiments, which differ in: {differ}. Seeds {seeds}. {study.basis(study.setups)}",
+            f"{number(len(study.setups))} experiments, which differ in: {differ}. {study.basis(study.setups)}",
             class_="dim",
         ),
         *parts,

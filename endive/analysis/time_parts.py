@@ -38,7 +38,7 @@ _MOST_BARS = 8
 
 def time_parts(study: Study) -> Answer | LeftOut:
     """Where does the time of a transaction go, besides its work?"""
-    id, question = "time-parts", "Where does the price of a commit go?"
+    id, question = "time-parts", "What is the price of a commit made of?"
     panels = _panels(study)
     spent = {
         part
