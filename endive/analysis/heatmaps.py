@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from endive.analysis.answers import MOST_PANELS, Answer, LeftOut, finish, subplots
 from endive.analysis.curves import LOAD_KEYS
 from endive.analysis.setups import CATALOG_LATENCY, TABLES, Setup
@@ -145,9 +147,12 @@ def _paint_cells(
     known = [value for value, _ in found.values() if value > 0.0]
     low, high = (min(known), max(known)) if known else (1.0, 1.0)
     norm = LogNorm(low, high * 1.0001) if is_latency else Normalize(0.0, high)
-    cells = [[found.get((load, value), (math.nan, False))[0] for load in loads] for value in values]
+    cells = np.ma.masked_invalid(
+        [[found.get((load, value), (math.nan, False))[0] for load in loads] for value in values]
+    )
+    edges = [np.arange(len(places) + 1) - 0.5 for places in (loads, values)]
     # Cividis reads the same with and without colour vision; dark is much in both looks.
-    image = axes.imshow(cells, cmap="cividis_r", norm=norm, origin="lower", aspect="auto")
+    mesh = axes.pcolormesh(*edges, cells, cmap="cividis_r", norm=norm)
     for (load, value), (level, is_hatched) in found.items():
         x, y = loads.index(load), values.index(value)
         # Read on the colour of the cell; nothing has the colour of the lightest.
@@ -160,7 +165,7 @@ def _paint_cells(
         if level > 0.0:
             text = duration(level) if is_latency else short(level)
             # Figures stand on the colour of their cell, so that no hatch runs through them.
-            behind = {"facecolor": image.cmap(norm(level)), "edgecolor": "none", "pad": 1.0}
+            behind = {"facecolor": mesh.cmap(norm(level)), "edgecolor": "none", "pad": 1.0}
             axes.text(x, y, text, ha="center", va="center", fontsize=8, color=ink, bbox=behind)
     axes.set_xticks(range(len(loads)), [short(load) for load in loads])
     axes.set_yticks(range(len(values)), [short(value) for value in values])
