@@ -126,7 +126,7 @@ def _distribution(
 
 def _value_scale(axes: Axes, seen: list[NDArray[np.int64]]) -> None:
     """A scale for whole numbers: logarithmic where they are many, from nothing on unless all are far from it."""
-    from matplotlib.ticker import MaxNLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator
 
     least, most = min(int(values[0]) for values in seen), max(int(values[-1]) for values in seen)
     if most <= 50:
@@ -136,6 +136,8 @@ def _value_scale(axes: Axes, seen: list[NDArray[np.int64]]) -> None:
     if least >= 5:
         axes.set_xscale("log")
         axes.set_xlim(left=0.8 * least)
+        steps = (1.0, 2.0, 5.0) if most / least < 200.0 else (1.0,)
+        axes.xaxis.set_major_locator(LogLocator(subs=steps))
     else:
         axes.set_xscale("symlog", linthresh=1.0)
         axes.set_xlim(left=0)
