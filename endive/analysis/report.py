@@ -60,8 +60,15 @@ class Written:
             "experiments": [setup.name for setup in self.study.setups],
             "axes": list(self.study.axes),
             "seeds": sorted({int(seed) for seed in runs["seed"]}),
-            "offered": int(runs["offered"].sum()),
-            "in_flight": int(runs["in_flight"].sum()),
+            "runs": [
+                {
+                    "experiment": row["experiment"],
+                    "seed": int(row["seed"]),
+                    **{name: float(row[name]) for name in ("window_start_ms", "window_end_ms")},
+                    **{name: int(row[name]) for name in ("committed", "aborted", "in_flight")},
+                }
+                for row in runs.to_dict("records")
+            ],
             "answers": [
                 {
                     "id": answer.id,
