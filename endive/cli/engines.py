@@ -51,6 +51,7 @@ def check_engine_arguments(arguments: argparse.Namespace) -> None:
 
 
 def spark_setting(text: str) -> tuple[str, str]:
+    """A setting of Spark as it stands on the command line."""
     key, equals, value = text.partition("=")
     if not equals or not key.strip():
         raise argparse.ArgumentTypeError(f"{text!r} is no setting; write it as KEY=VALUE")
