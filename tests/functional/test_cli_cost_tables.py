@@ -76,7 +76,7 @@ def test_json_has_every_price_with_its_source(capsys: pytest.CaptureFixture[str]
         "manifest_file_writes": 2,
         "manifest_list_writes": 1,
     }
-    assert delta["validate.overlap"]["counts"]["historical_ml_reads"] == "2 * N"
+    assert delta["validate.overlap"]["counts"]["historical_ml_reads"] == "2 * N + 6 * R"
     assert document["pyiceberg"]["operations"]["merge_append"]["merging"]["min_count"] == 100
     assert document["legacy"]["settings"]["conflicting_manifests"]["is"] == 10
     for table in document.values():
