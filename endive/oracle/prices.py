@@ -7,7 +7,7 @@ here with its reason, and a difference without a reason is an error of the table
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from endive.cost_model import ConflictCost, CostTable
@@ -73,24 +73,29 @@ def priced_attempts(table: CostTable, cell: Cell) -> tuple[AttemptCounts, ...]:
     found = []
     for number in range(len(cell.attempts)):
         n, r = commits_before(cell, number), replaced_before(cell, number)
+        looks_first = table.refresh_before_first_attempt and cell.situation == "stale"
+        if looks_first:
+            n, r = cell.n, int(cell.settings.get("replaced", 0))
         manifests = cell.base_manifests + n
         is_abort = cell.outcome == "validation_exception" and number == len(cell.attempts) - 1
         is_success = cell.outcome == "committed" and number == len(cell.attempts) - 1
         cost = ConflictCost()
-        if number == 0:
-            cost = prices.attempt.cost(0, 0, 0, manifests)
-        else:
+        if number or n:
             cost = prices.validate[conflict_class].cost(n, r, 0, manifests)
-            if not is_abort:
-                cost = cost.plus(prices.rebuild[conflict_class].cost(n, r, 0, manifests))
+        if not is_abort:
+            due = prices.rebuild[conflict_class] if number else prices.attempt
+            cost = cost.plus(due.cost(n, r, 0, manifests))
         minimum = prices.min_count_to_merge
         if minimum is not None and manifests + 1 >= minimum and not is_abort:
             cost = cost.plus(
                 ConflictCost(manifest_file_reads=manifests + 1, manifest_file_writes=1)
             )
         writes = is_success or (table.writes_metadata_every_attempt and not is_abort)
-        # Of the reads of a retry one belongs to the commit call, which an abort never makes.
-        reads = table.metadata_reads_per_retry - is_abort if number else 0
+        # The first read of a retry looks again; any other belongs to the commit call, which an abort never makes.
+        reads = (
+            min(1, table.metadata_reads_per_retry) if is_abort else table.metadata_reads_per_retry
+        )
+        reads = reads if number or looks_first else 0
         found.append(
             AttemptCounts(
                 metadata_reads=reads,
@@ -104,7 +109,13 @@ def priced_attempts(table: CostTable, cell: Cell) -> tuple[AttemptCounts, ...]:
     return tuple(found)
 
 
-def deviations(table: CostTable, measurement: Measurement) -> Iterator[Deviation]:
+Reasons = Callable[[Cell, int, str, int, int], str]
+"""Why a cell's attempt has another count than its price: cell, attempt, counter, priced and measured; empty if nobody knows."""
+
+
+def deviations(
+    table: CostTable, measurement: Measurement, reasons: Reasons | None = None
+) -> Iterator[Deviation]:
     """Where the table says something else than was measured, cell by cell; with the reason, if there is a known one."""
     for cell in measurement.cells:
         if not is_priced(table, cell):
@@ -114,7 +125,7 @@ def deviations(table: CostTable, measurement: Measurement) -> Iterator[Deviation
             for counter in COUNTERS:
                 says, was = getattr(priced, counter), getattr(measured, counter)
                 if says != was:
-                    reason = _reason(cell, number, counter, says, was)
+                    reason = (reasons or _reason)(cell, number, counter, says, was)
                     yield Deviation(cell, number, counter, says, was, reason)
 
 

@@ -55,7 +55,8 @@ def test_one_table_is_shown_in_words_with_settings_and_sources(
     ):
         assert words in table
     assert max(map(len, table.splitlines())) <= 80
-    assert "Apache Iceberg Java 1.5.2, measured: RowDelta validated" in sources
+    told_in_one_line = " ".join(sources.split())
+    assert "Iceberg Java 1.11.0, endive oracle iceberg-java: retry, disjoint" in told_in_one_line
 
 
 def test_merging_of_real_conflicts_is_shown_where_there_is_any(

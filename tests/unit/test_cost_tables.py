@@ -30,6 +30,7 @@ _VALIDATING_IN_JAVA = {
     "row_delta",
     "rewrite_files",
     "replace_partitions_validated",
+    "overwrite_unvalidated",
 }
 _UNDER_SNAPSHOT_ISOLATION = {"replace_partitions", "overwrite_unvalidated"}
 _VALIDATING_IN_PYICEBERG = {
@@ -87,7 +88,7 @@ def test_the_shipped_tables_are_these_and_the_default_is_first() -> None:
         ("spec-2.0", OPERATIONS[:3]),
         ("legacy", OPERATIONS[:3]),
         ("iceberg-review", (*OPERATIONS[:3], "overwrite_unvalidated")),
-        ("iceberg-java", OPERATIONS[:8]),
+        ("iceberg-java", OPERATIONS),
         ("pyiceberg", (*OPERATIONS[:4], *OPERATIONS[5:])),
     ],
 )
@@ -183,27 +184,43 @@ def test_review_prices_any_loss_on_the_same_table(
     assert review.rebuild["cross_table"].is_free
 
 
-# Measured on Apache Iceberg Java 1.5.2, commits in disjoint partitions in between. Lists read and written, files read
-# and written: attempt 0; a retry with N = 1; with N = 5.
+# Measured on Apache Iceberg Java 1.11.0. Lists read and written, files read and written: attempt 0; a retry past N = 1 and past N = 5
+# appends elsewhere; past 5 overwrites elsewhere; past 5 appends to the same partition.
 _JAVA = {
-    "fast_append": ((1, 1, 0, 1), (1, 1, 0, 0), (1, 1, 0, 0)),
-    "merge_append": ((1, 1, 0, 1), (1, 1, 0, 0), (1, 1, 0, 0)),
-    "validated_overwrite": ((1, 1, 2, 2), (1, 1, 0, 0), (5, 1, 0, 0)),
-    "overwrite_unvalidated": ((1, 1, 2, 2), (1, 1, 0, 0), (1, 1, 0, 0)),
-    "replace_partitions_validated": ((1, 1, 2, 2), (1, 1, 1, 0), (5, 1, 5, 0)),
-    "replace_partitions": ((1, 1, 2, 2), (1, 1, 0, 0), (1, 1, 0, 0)),
-    "rewrite_files": ((1, 1, 2, 2), (1, 1, 0, 0), (1, 1, 0, 0)),
-    "row_delta": ((1, 1, 0, 1), (1, 1, 0, 0), (5, 1, 0, 0)),
+    "fast_append": ((1, 1, 0, 1), (1, 1, 0, 0), (1, 1, 0, 0), (1, 1, 0, 0), (1, 1, 0, 0)),
+    "merge_append": ((1, 1, 0, 1), (1, 1, 0, 0), (1, 1, 0, 0), (1, 1, 0, 0), (1, 1, 0, 0)),
+    "validated_overwrite": ((1, 1, 1, 2), (1, 1, 0, 0), (5, 1, 0, 0), (5, 1, 0, 0), (5, 1, 5, 0)),
+    "overwrite_unvalidated": (
+        (1, 1, 1, 2),
+        (1, 1, 0, 0),
+        (1, 1, 0, 0),
+        (5, 1, 0, 0),
+        (1, 1, 0, 0),
+    ),
+    "replace_partitions_validated": (
+        (1, 1, 1, 2),
+        (1, 1, 1, 0),
+        (5, 1, 5, 0),
+        (5, 1, 15, 0),
+        # Always in conflict; until that is found.
+        (5, 1, 5, 0),
+    ),
+    "replace_partitions": ((1, 1, 1, 2), (1, 1, 0, 0), (1, 1, 0, 0), (1, 1, 0, 0), (1, 1, 5, 5)),
+    "rewrite_files": ((1, 1, 1, 2), (1, 1, 0, 0), (1, 1, 0, 0), (5, 1, 0, 0), (1, 1, 0, 0)),
+    "row_delta": ((1, 1, 0, 1), (1, 1, 0, 0), (5, 1, 0, 0), (5, 1, 0, 0), (5, 1, 5, 0)),
+    "delete_partition": ((1, 1, 1, 1), (1, 1, 0, 0), (1, 1, 0, 0), (1, 1, 0, 0), (1, 1, 5, 5)),
 }
 
 
 @pytest.mark.parametrize("operation", _JAVA)
 def test_java_costs_what_was_measured(operation: str) -> None:
     java = prices("iceberg-java", operation)
-    attempt, one_behind, five_behind = _JAVA[operation]
+    attempt, one_behind, five_behind, replaced, same = _JAVA[operation]
     assert counts(java.attempt.cost(0, 0, 0, 3)) == attempt
     assert retry(java, "disjoint_partitions", n=1, k=99, t=4) == one_behind
     assert retry(java, "disjoint_partitions", n=5, k=99, t=8) == five_behind
+    assert retry(java, "disjoint_partitions", n=5, r=5, k=99, t=8) == replaced
+    assert retry(java, "overlap", n=5, k=99, t=8) == same
     # Nothing in between, as after a refresh that finds nothing: the current list is read.
     assert retry(java, "disjoint_partitions", n=0)[0] == 1
     assert java.rebuild["cross_table"].is_free
@@ -346,6 +363,6 @@ def test_an_unknown_name_is_refused_with_the_one_that_was_meant() -> None:
 
 def test_appends_can_never_fail_a_compaction() -> None:
     only_replaced = {name: load_cost_table(name).real_against_replaced_only for name in _NAMES}
-    assert only_replaced.pop("iceberg-java") == {"rewrite_files"}
+    assert only_replaced.pop("iceberg-java") == {"rewrite_files", "overwrite_unvalidated"}
     assert only_replaced.pop("pyiceberg") == _UNDER_SNAPSHOT_ISOLATION
     assert not any(only_replaced.values())
