@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from endive.cli import oracle_java
+
 if TYPE_CHECKING:
     from endive.oracle.measurement import Measurement
     from endive.oracle.race import Race
@@ -47,6 +49,7 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     )
     kinds = parser.add_subparsers(title="oracles", metavar="ORACLE", required=True)
     _add_pyiceberg(kinds)
+    oracle_java.add_kind(kinds)
     _add_race(kinds)
 
 
