@@ -21,6 +21,7 @@ from endive.cli import (
     compare,
     cost_tables,
     doctor,
+    fidelity,
     invariants,
     laws,
     model_card,
@@ -100,6 +101,7 @@ def build_parser() -> argparse.ArgumentParser:
         cost_tables,
         signoff,
         model_card,
+        fidelity,
         doctor,
     ):
         verb.add_parser(verbs)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from endive.cost_model import CostTable
 from endive.fidelity.evidence import Evidence, Series, single_observations
 from endive.fidelity.model import Finding, Kind, Source, Verdict
-from endive.oracle.measurement import AttemptCounts, Cell, Measurement
+from endive.oracle.measurement import AttemptCounts, Cell, Measurement, Setting
 
 SITUATIONS = {"disjoint_partitions": "disjoint", "overlap": "same"}
 """Classes of a lost commit, and what measurements call the partitions that rivals write."""
@@ -24,6 +24,7 @@ class Context:
     """The cost table of each model, by the id of the source."""
     measurements: Mapping[str, Measurement]
     """The measurement of each library that was measured, by the id of the source."""
+    _known: dict[tuple[str, str, str], Series] = field(default_factory=dict, repr=False)
 
     def models(self) -> Iterator[Source]:
         """The columns that were simulated, the control among them."""
@@ -35,11 +36,19 @@ class Context:
 
     def retries(self, source: Source, operation: str, conflict_class: str) -> Series | None:
         """What retries of an operation counted; None for a library that was not measured."""
-        if source.kind is not Kind.LIBRARY:
-            return self.evidence.series(source.id, operation, conflict_class)
         measurement = self.measurements.get(source.id)
-        if measurement is None:
+        if source.kind is Kind.LIBRARY and measurement is None:
             return None
+        key = source.id, operation, conflict_class
+        if key not in self._known:
+            self._known[key] = self._retries(measurement, source, operation, conflict_class)
+        return self._known[key]
+
+    def _retries(
+        self, measurement: Measurement | None, source: Source, operation: str, conflict_class: str
+    ) -> Series:
+        if measurement is None:
+            return self.evidence.series(source.id, operation, conflict_class)
         cells = [
             cell
             for cell in measurement.cells
@@ -65,9 +74,22 @@ PLAIN_BASE = 3
 """Manifests of the base table in the measurements that are the counterpart of a table's default."""
 
 
+_PLAIN = {"rivals": "appends", "min_count_to_merge": 100}
+"""Settings of measurements that are what they are anyway: others append, and merging begins at the library's default."""
+
+
+def unlike_default(cell: Cell) -> dict[str, Setting]:
+    """What sets a measurement apart from the library's defaults and from rivals that append."""
+    return {
+        name: value
+        for name, value in cell.settings.items()
+        if name not in _PLAIN or value != _PLAIN[name]
+    }
+
+
 def is_plain(cell: Cell) -> bool:
     """Whether a measurement was made with nothing but defaults."""
-    return not cell.settings and cell.base_manifests == PLAIN_BASE
+    return not unlike_default(cell) and cell.base_manifests == PLAIN_BASE
 
 
 def cells_as_series(cells: list[Cell], run: str) -> Series:

@@ -15,7 +15,7 @@ COUNTERS = (*IO_COUNTERS, "current_list_reads")
 """What is counted, and the list reads that are not of the past."""
 
 # These are there to show something else than what a retry costs by default.
-_APART = frozenset({"conflicts", "many manifests", "repeated"})
+_APART = frozenset({"conflicts", "many manifests", "replaced"})
 _OF_METADATA = frozenset({"metadata_reads", "metadata_writes"})
 
 

@@ -5,33 +5,57 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import quote, unquote
 
+from endive.errors import InputError, Problem
 from endive.fidelity.evidence import Evidence, Fate, Mean, Seen, Wait
 from endive.fidelity.formula import DEFAULT_K_PER_COMMIT
 from endive.fidelity.model import Run
 from endive.fidelity.transforms import fates, finished_attempts, io_distribution, io_means, waits
+from endive.pipeline.consolidation import consolidate, open_frames
 from endive.pipeline.schemas import IO_COUNTERS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
 
+Configs = Mapping[str, Mapping[str, object]]
+
 _FILE = r"/([^/]+)/[0-9]+/[^/]+\.parquet$"
+
+
+def gather_own(spark: SparkSession, tree: Path, runs: Sequence[Run], configs: Configs) -> Evidence:
+    """The evidence of runs that were made just now: their files are as they were written, and need no verifying."""
+    attempts = _read(spark, tree, runs, "attempts.parquet")
+    return gather(spark, attempts, _read(spark, tree, runs, "results.parquet"), runs, configs)
+
+
+def gather_given(
+    spark: SparkSession, tree: Path, work: Path, runs: Sequence[Run], configs: Configs
+) -> Evidence:
+    """The evidence of somebody's runs, verified and consolidated at `work`."""
+    consolidate(spark, tree, work)
+    with open_frames(spark, work) as frames:
+        if frames.attempts is None:
+            message = "no run recorded its attempts; run them again with --attempts"
+            raise InputError([Problem(message, file=str(tree))])
+        chosen = [run.name for run in runs]
+        attempts = frames.attempts.where(frames.attempts["experiment"].isin(chosen))
+        transactions = frames.transactions.where(frames.transactions["experiment"].isin(chosen))
+        return gather(spark, attempts, transactions, runs, configs)
 
 
 def gather(
     spark: SparkSession,
-    tree: Path,
+    attempts: DataFrame,
+    transactions: DataFrame,
     runs: Sequence[Run],
-    configs: Mapping[str, Mapping[str, object]],
+    configs: Configs,
 ) -> Evidence:
     """Everything the report asks of the runs; `configs` are flat and by name of the run."""
-    attempts = finished_attempts(_read(spark, tree, runs, "attempts.parquet"))
-    transactions = _read(spark, tree, runs, "results.parquet")
+    attempts = finished_attempts(attempts)
     # It is small beside what it was read from, and read three times.
     attempts.cache()
     sources = spark.createDataFrame(
-        [(quote(run.name), run.source) for run in runs], "experiment string, source string"
+        [(run.name, run.source) for run in runs], "experiment string, source string"
     )
     named = {run.name: run for run in runs}
     try:
@@ -53,7 +77,7 @@ def gather(
 
 
 def _seen(row: Row, runs: Mapping[str, Run]) -> Seen:
-    run = runs[unquote(row["experiment"])]
+    run = runs[row["experiment"]]
     counts = {name: int(row[name]) for name in IO_COUNTERS}
     counts["current_list_reads"] = counts["manifest_list_reads"] - counts["historical_ml_reads"]
     return Seen(
@@ -87,7 +111,7 @@ def _mean(row: Row) -> Mean:
 
 
 def _wait(row: Row, runs: Mapping[str, Run]) -> Wait:
-    run = runs[unquote(row["experiment"])]
+    run = runs[row["experiment"]]
     low_ms, high_ms = float(row["low_ms"]), float(row["high_ms"])
     return Wait(
         run.name, run.source, run.role, int(row["attempt"]), low_ms, high_ms, int(row["seen"])
@@ -95,7 +119,7 @@ def _wait(row: Row, runs: Mapping[str, Run]) -> Wait:
 
 
 def _fate(row: Row, runs: Mapping[str, Run]) -> Fate:
-    run = runs[unquote(row["experiment"])]
+    run = runs[row["experiment"]]
     return Fate(
         run=run.name,
         source=run.source,
@@ -113,7 +137,7 @@ def _fate(row: Row, runs: Mapping[str, Run]) -> Fate:
 _K = "transaction.manifests_per_concurrent_commit"
 
 
-def excluded_runs(configs: Mapping[str, Mapping[str, object]]) -> dict[str, str]:
+def excluded_runs(configs: Configs) -> dict[str, str]:
     """Runs whose counts are no one table's retry, and why."""
     excluded = {}
     for name, config in configs.items():

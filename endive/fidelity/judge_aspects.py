@@ -11,13 +11,14 @@ from endive.fidelity.context import (
     cells_as_series,
     is_plain,
     not_run,
+    unlike_default,
 )
 from endive.fidelity.evidence import Series
 from endive.fidelity.judge_convoys import growing, unit_cost
 from endive.fidelity.judge_dynamics import convoy_mixed, occ, retries_and_waits
 from endive.fidelity.judge_retries import NOT_ENOUGH, points_of
 from endive.fidelity.model import Finding, Kind, Row, Source, Verdict, spelled
-from endive.fidelity.standard import FAR_BEHIND, MANY_MANIFESTS
+from endive.fidelity.standard import CONFLICTING_OVERWRITES, FAR_BEHIND, MANY_MANIFESTS
 from endive.fidelity.steps import UNITS, VALIDATING, Step, steps_of
 from endive.fidelity.transcription import DocumentRow, transcription
 
@@ -187,6 +188,7 @@ def many_manifests(context: Context, source: Source, operation: str, where: str)
         if cell.operation == operation
         and cell.situation == "retry"
         and cell.base_manifests == MANY_MANIFESTS
+        and not unlike_default(cell)
         and cell.partitions == SITUATIONS[where]
         and len(cell.attempts) > 1
     ]
@@ -233,7 +235,11 @@ def _real_conflict(context: Context, source: Source, row: DocumentRow) -> Iterat
     else:
         operations = [name for name in context.tables[source.id].operations if name in VALIDATING]
         fates = context.evidence.fates_of(source.id, "conflicts")
-        fates = [fate for fate in fates if fate.operation in operations]
+        fates = [
+            fate
+            for fate in fates
+            if fate.operation in operations and fate.class_name == CONFLICTING_OVERWRITES
+        ]
         total = sum(fate.count for fate in fates)
         aborted = sum(f.count for f in fates if f.abort_reason == "validation_exception")
         runs = context.evidence.runs_of(source.id, "conflicts")
@@ -261,7 +267,7 @@ def _io_placement(context: Context, source: Source, row: DocumentRow) -> Iterato
         cells = [
             cell
             for cell in context.measurements[source.id].cells
-            if cell.situation == "stale" and cell.n > 0 and cell.outcome == "committed"
+            if cell.situation == "stale" and cell.outcome == "committed" and is_plain(cell)
         ]
         total, lost = len(cells), sum(len(cell.attempts) > 1 for cell in cells)
         runs: tuple[str, ...] = ()
@@ -392,6 +398,8 @@ def _convoy_appends(context: Context, source: Source, row: DocumentRow) -> Itera
             points_of(series),
             series.runs(),
             judgement,
+            size=cost_ms,
+            unit="ms",
         )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from endive.fidelity.context import SITUATIONS, Context, not_modelled, not_run
 from endive.fidelity.evidence import Series, without_metadata_writes
 from endive.fidelity.formula import Formula, Line, fit_line
-from endive.fidelity.judge_retries import NOT_ENOUGH, NOT_PRICED
+from endive.fidelity.judge_retries import NOT_ENOUGH, NOT_PRICED, points_of
 from endive.fidelity.model import Finding, Kind, Point, Row, Source, Verdict
 from endive.fidelity.standard import RATES, UNIT_MS
 from endive.fidelity.steps import steps_of
@@ -140,7 +140,18 @@ def _pattern(
     note, measured_ok = _measured(context, source, operation, where, cost)
     verdict = Verdict.MATCH if agrees and measured_ok else Verdict.DEVIATES
     found = str(cost) if measured_ok else f"{cost}, but {note}"
-    return Finding(source.id, where, verdict, claimed, found, note, series.points, series.runs())
+    return Finding(
+        source.id,
+        where,
+        verdict,
+        claimed,
+        found,
+        note,
+        points_of(series),
+        series.runs(),
+        size=cost.at_ms(20),
+        unit="ms at N = 20",
+    )
 
 
 def _claim(says: Mapping[str, Any], part: str) -> str:

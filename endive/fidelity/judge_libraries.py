@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from endive.fidelity.context import SITUATIONS, Context, attempt_counts
+from endive.fidelity.context import SITUATIONS, Context, attempt_counts, unlike_default
 from endive.fidelity.evidence import Series, map_points
-from endive.fidelity.judge_retries import NOT_ENOUGH, NOT_PRICED
+from endive.fidelity.judge_retries import NOT_ENOUGH, NOT_PRICED, points_of
 from endive.fidelity.model import Finding, Row, Source, Verdict
-from endive.fidelity.standard import MANY_MANIFESTS
+from endive.fidelity.standard import CONFLICTING_APPENDS, CONFLICTING_OVERWRITES, MANY_MANIFESTS
 from endive.oracle.measurement import Cell, Measurement, spelled
 
 TABLE = "libraries"
@@ -46,10 +46,24 @@ def library_rows(context: Context) -> Iterator[Row]:
             yield _row(context, library, measurement, model, group, cells)
 
 
+_MODELLED_RIVALS = ("overwrites", "conflicting_appends")
+
+
 def _group(cell: Cell) -> tuple[str, ...]:
-    settings = "+".join(f"{key}={spelled(value)}" for key, value in sorted(cell.settings.items()))
+    unlike = unlike_default(cell)
+    rivals = unlike.pop("rivals", "")
+    if rivals and rivals not in _MODELLED_RIVALS:
+        unlike["rivals"] = rivals
+    unlike.pop("replaced", None)
+    if unlike:
+        # What the model has no setting for is told at once, not cell by cell.
+        return _UNLIKE, " ".join(f"{key} {spelled(unlike[key])}" for key in sorted(unlike))
     base = f"{cell.base_manifests} manifests"
-    return cell.operation, cell.situation, cell.partitions, base, settings
+    group = cell.operation, cell.situation, f"{cell.partitions} partitions", base
+    return (*group, f"rivals {spelled(rivals)}") if rivals else group
+
+
+_UNLIKE = "other settings"
 
 
 def _row(
@@ -60,19 +74,21 @@ def _row(
     group: tuple[str, ...],
     cells: list[Cell],
 ) -> Row:
-    operation, situation, partitions, base, settings = group
-    parts = [part for part in group if part]
-    words = [operation, situation, f"{partitions} partitions", base]
-    if settings:
-        words.append(settings)
+    if group[0] == _UNLIKE:
+        claimed = f"{len(cells)} measurements of {', '.join(sorted({c.operation for c in cells}))}"
+        found = "the model has no such setting"
+        finding = Finding(model.id, "", Verdict.NOT_MODELLED, claimed, found)
+        told = claimed
+    else:
+        finding, told = _finding(context, model, cells), _claim(cells)
     return Row(
-        id=".".join([TABLE, library.name, *(part.replace(" ", "_") for part in parts)]),
+        id=".".join([TABLE, library.name, *(part.replace(" ", "_") for part in group)]),
         table=TABLE,
-        title=", ".join(words),
+        title=", ".join(group).replace("_", " "),
         section=f"{measurement.library} {measurement.version}",
         line=0,
-        document={"measured": "; ".join(_told(cell) for cell in cells)},
-        findings=(_finding(context, library, model, cells),),
+        document={"measured": told},
+        findings=(finding,),
     )
 
 
@@ -84,60 +100,57 @@ def _told(cell: Cell) -> str:
     return f"N = {cell.n}: {counts or 'nothing'}, {cell.outcome.replace('_', ' ')}"
 
 
-def _finding(context: Context, library: Source, model: Source, cells: list[Cell]) -> Finding:
+def _finding(context: Context, model: Source, cells: list[Cell]) -> Finding:
     first = cells[0]
     if first.operation not in context.tables[model.id].operations:
         return Finding(model.id, "", Verdict.NOT_MODELLED, _claim(cells), NOT_PRICED)
-    if first.settings:
-        found = "the model has no such setting"
-        return Finding(model.id, "", Verdict.NOT_MODELLED, _claim(cells), found)
-    if first.situation in ("retry", "fresh"):
-        return _counts(context, library, model, cells)
-    if first.situation == "conflict":
-        return _conflict(context, model, cells)
-    if first.situation == "exhausted":
-        return _exhausted(context, model, cells)
-    if first.situation == "stale":
-        return _stale(context, model, cells)
-    return _repeated(context, model, cells)
+    judges = {
+        "fresh": _counts,
+        "retry": _counts,
+        "stale": _stale,
+        "repeated": _repeated,
+        "conflict": _conflict,
+        "exhausted": _exhausted,
+    }
+    return judges[first.situation](context, model, cells)
 
 
 def _claim(cells: list[Cell]) -> str:
     return "; ".join(_told(cell) for cell in cells)
 
 
-def _predictions(context: Context, model: Source, cell: Cell, kind: str) -> Series:
+def _predictions(context: Context, model: Source, cell: Cell) -> Series:
     """What the model's attempts counted in the situation of a measurement."""
-    where = _CLASS_OF[cell.partitions]
+    where, evidence = _CLASS_OF[cell.partitions], context.evidence
+    if cell.situation == "fresh":
+        return evidence.series(model.id, cell.operation, "", kind="first", roles=("costs",))
+    roles = None
     if cell.base_manifests >= MANY_MANIFESTS:
-        role = ("many manifests",)
-        return context.evidence.series(model.id, cell.operation, where, kind=kind, roles=role)
-    return context.evidence.series(model.id, cell.operation, where, kind=kind)
+        roles = ("many manifests",)
+    elif cell.settings.get("rivals") == "overwrites":
+        roles = ("replaced",)
+    return evidence.series(model.id, cell.operation, where, roles=roles)
 
 
-def _counts(context: Context, library: Source, model: Source, cells: list[Cell]) -> Finding:
+def _counts(context: Context, model: Source, cells: list[Cell]) -> Finding:
     """Counts of a first attempt or of a retry, one by one."""
-    is_retry = cells[0].situation == "retry"
-    series = _predictions(context, model, cells[0], "retry" if is_retry else "first")
+    series = _predictions(context, model, cells[0])
     told, differs, is_open = [], [], False
     for cell in cells:
-        if is_retry and len(cell.attempts) < 2:
-            differs.append(f"N = {cell.n}: the library loses no swap")
-            continue
-        measured = attempt_counts(cell.attempts[1 if is_retry else 0])
+        measured = attempt_counts(cell.attempts[-1])
         predicted = {name: _at(series, name, cell.n) for name in COUNTED}
         if any(value is None for value in predicted.values()):
             is_open = True
             continue
         told.append(f"N = {cell.n}: {_words(predicted)}")
-        for name in COUNTED:
-            if predicted[name] != measured[name]:
-                differs.append(
-                    f"N = {cell.n}: {_SHORT[name]} {predicted[name]} in the model, {measured[name]} measured"
-                )
-    points = {counter: found for counter, found in series.points.items() if found}
+        differs += [
+            f"N = {cell.n}: {_SHORT[name]} {predicted[name]} in the model, {measured[name]} measured"
+            for name in COUNTED
+            if predicted[name] != measured[name]
+        ]
     verdict = Verdict.DEVIATES if differs else Verdict.UNKNOWN if is_open else Verdict.MATCH
     found = _differences(differs) if differs else "; ".join(told) or NOT_ENOUGH
+    points = points_of(series)
     return Finding(model.id, "", verdict, _claim(cells), found, "", points, series.runs())
 
 
@@ -167,10 +180,12 @@ def _conflict(context: Context, model: Source, cells: list[Cell]) -> Finding:
     """Whether a real conflict ends both, and after the same reads."""
     claimed, operation = _claim(cells), cells[0].operation
     runs = context.evidence.runs_of(model.id, "conflicts")
+    replaces = cells[0].settings.get("rivals") == "overwrites"
+    name_of_load = CONFLICTING_OVERWRITES if replaces else CONFLICTING_APPENDS
     attempts = [
         seen
         for seen in context.evidence.attempts_of(model.id, "conflicts")
-        if seen.operation == operation
+        if seen.operation == operation and seen.class_name == name_of_load
     ]
     if not attempts:
         return Finding(model.id, "", Verdict.UNKNOWN, claimed, "no such run", runs=runs)
@@ -214,24 +229,39 @@ def _exhausted(context: Context, model: Source, cells: list[Cell]) -> Finding:
 
 
 def _stale(context: Context, model: Source, cells: list[Cell]) -> Finding:
-    """Whether a writer that begins behind loses its first swap."""
-    behind = [cell for cell in cells if cell.n]
-    claimed = "; ".join(
-        f"N = {cell.n}: {len(cell.attempts)} {'attempt' if len(cell.attempts) == 1 else 'attempts'}"
-        for cell in cells
-    )
+    """Whether a writer that begins behind loses its first swap, and what the attempt that wins has read."""
+    claimed = "; ".join(f"{_attempts(len(cell.attempts))}, {_told(cell)}" for cell in cells)
     runs = context.evidence.runs_of(model.id, "behind at start")
-    fates = context.evidence.fates_of(model.id, "behind at start")
-    # Whether a swap is lost is a matter of when is looked, and that is the same for all operations of a table.
-    same = [fate for fate in fates if fate.operation == cells[0].operation]
-    fates = same or fates
-    if not fates:
-        return Finding(model.id, "", Verdict.UNKNOWN, claimed, "no such run", runs=runs)
-    attempts = max(fate.retries_high for fate in fates) + 1
-    agrees = all(len(cell.attempts) == attempts for cell in behind)
-    found = f"{attempts} {'attempt' if attempts == 1 else 'attempts'}"
-    verdict = Verdict.MATCH if agrees else Verdict.DEVIATES
+    where = _CLASS_OF[cells[0].partitions]
+    winners = {
+        seen.n: seen
+        for seen in context.evidence.attempts_of(model.id, "behind at start")
+        if (seen.operation, seen.conflict_class) == (cells[0].operation, where)
+    }
+    told, differs = [], []
+    for cell in cells:
+        winner = winners.get(cell.n)
+        if winner is None:
+            continue
+        measured = attempt_counts(cell.attempts[-1])
+        told.append(f"N = {cell.n}: {_attempts(winner.attempt + 1)}")
+        if winner.attempt + 1 != len(cell.attempts):
+            differs.append(
+                f"N = {cell.n}: {_attempts(winner.attempt + 1)} in the model, {len(cell.attempts)} measured"
+            )
+            continue
+        differs += [
+            f"N = {cell.n}: {_SHORT[name]} {winner.counts[name]} in the model, {measured[name]} measured"
+            for name in COUNTED
+            if winner.counts[name] != measured[name]
+        ]
+    verdict = Verdict.DEVIATES if differs else Verdict.MATCH if told else Verdict.UNKNOWN
+    found = _differences(differs) if differs else "; ".join(told) or "no such run"
     return Finding(model.id, "", verdict, claimed, found, runs=runs)
+
+
+def _attempts(count: int) -> str:
+    return "1 attempt" if count == 1 else f"{count} attempts"
 
 
 def _repeated(context: Context, model: Source, cells: list[Cell]) -> Finding:

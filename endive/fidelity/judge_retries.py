@@ -76,8 +76,27 @@ def judged(
         return Finding(source.id, where, verdict, claimed, NOT_ENOUGH, "", points, series.runs())
     agrees = all(_agrees(found[step], claim, series) for step, claim in claims.items())
     verdict = Verdict.MATCH if agrees else Verdict.DEVIATES
-    words = spelled(found, UNITS)
-    return Finding(source.id, where, verdict, claimed, words, "", points, series.runs())
+    return Finding(
+        source.id,
+        where,
+        verdict,
+        claimed,
+        spelled(found, UNITS),
+        "",
+        points,
+        series.runs(),
+        size=_size(found),
+        unit=f"reads and writes at N = {_SIZED_AT}",
+    )
+
+
+_SIZED_AT = 20
+
+
+def _size(steps: Mapping[str, Step]) -> float | None:
+    """Everything that some steps read and write, 20 behind."""
+    formulas = [step.formula for step in steps.values()]
+    return sum(f.at(_SIZED_AT) for f in formulas if f is not None) if all(formulas) else None
 
 
 def points_of(series: Series) -> dict[str, tuple[Point, ...]]:

@@ -94,6 +94,10 @@ class Finding:
     """The runs in which it was seen, by name."""
     judgement: str = ""
     """The verdict in the review's words, where the review has one."""
+    size: float | None = None
+    """How much it is, as one number, so that a change of it can be told."""
+    unit: str = ""
+    """What that number counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from endive.cost_model import CostTable
 from endive.experiment import Experiment, plan_experiment, prepare_directory, run_seed
@@ -14,6 +14,9 @@ from endive.fidelity.model import Run, Source
 from endive.fidelity.standard import Plan, standard_plans
 from endive.pool import applying
 from endive.utils import whole_file
+
+if TYPE_CHECKING:
+    from endive.pipeline.tree import Found
 
 CONFIGS = "configs"
 TREE = "experiments"
@@ -101,3 +104,15 @@ def count_runs(planned: Sequence[Planned]) -> int:
 def _run(task: tuple[Experiment, int]) -> None:
     experiment, seed = task
     run_seed(experiment, seed, force=True)
+
+
+def given_runs(found: Sequence[Found], columns: Sequence[Column]) -> Iterator[Run]:
+    """The runs of a tree that have one of the cost tables; what they were made for is not known."""
+    by_reference = {column.reference: column.source.id for column in columns}
+    for one in found:
+        reference = one.config.get("transaction.cost_table", "spec-2.0")
+        source = by_reference.get(str(reference))
+        seeds = tuple(run.seed for run in one.runs)
+        if source is not None and seeds:
+            replay = replay_command(one.config_file, seeds, str(Path(one.config_file).parents[1]))
+            yield Run(one.name, GIVEN, source, one.config_file, seeds, replay)

@@ -7,10 +7,12 @@ loses exactly once, to exactly N of them. Latencies are fixed, and one manifest 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from endive.config import build_simulation_config, resolve_config
 from endive.cost_model import CostTable
+from endive.simulation import Simulation
 
 BEHIND = (1, 2, 5, 10, 20)
 """N of the scripted retries."""
@@ -20,6 +22,8 @@ FAR_BEHIND = 3750
 RATES = ((2.0, 10_000.0), (10.0, 10_000.0), (50.0, 10_000.0), (50.0, 180_000.0))
 """Appends a second, and how long the overwrite works; the last is the example of the Fidelity Report, §3.3."""
 MANY_MANIFESTS = 95
+CONFLICTING_APPENDS = "real conflict with appends"
+CONFLICTING_OVERWRITES = "real conflict with overwrites"
 QUIET_RATE_PER_S, BUSY_RATE_PER_S = 0.2, 5.0
 
 UNIT_MS: Mapping[str, float] = {
@@ -54,7 +58,9 @@ def standard_plans(table: CostTable, reference: str) -> Iterator[Plan]:
     """The experiments of one cost table; `reference` is how a configuration names it."""
     operations = tuple(table.operations)
     yield Plan("costs", _costs(reference, operations))
+    yield Plan("replaced", _replaced(reference, operations))
     yield Plan("conflicts", _conflicts(reference, operations))
+    yield Plan("repeated", _repeated(reference, operations))
     yield Plan("exhausted", _exhausted(reference))
     yield Plan("long backoff", _long_backoff(reference))
     merging = [name for name, prices in table.operations.items() if prices.min_count_to_merge]
@@ -62,7 +68,7 @@ def standard_plans(table: CostTable, reference: str) -> Iterator[Plan]:
         yield Plan("many manifests", _many_manifests(reference, merging))
     yield Plan("far behind", _far_behind(reference))
     yield Plan("rate and runtime", _rate_and_runtime(reference))
-    yield Plan("behind at start", _behind_at_start(reference))
+    yield Plan("behind at start", _behind_at_start(reference, operations))
     yield Plan("one pointer", _pointers(reference, "catalog"))
     yield Plan("pointer per table", _pointers(reference, "table"))
     for name, rate in (("quiet", QUIET_RATE_PER_S), ("busy", BUSY_RATE_PER_S)):
@@ -156,20 +162,64 @@ def _costs(reference: str, operations: Sequence[str]) -> dict[str, Any]:
     )
 
 
-def _conflicts(reference: str, operations: Sequence[str]) -> dict[str, Any]:
+def _replaced(reference: str, operations: Sequence[str]) -> dict[str, Any]:
+    """As the costs, with rivals that replace data in other partitions."""
+    cells = [(operation, n) for operation in operations for n in (1, 2, 5)]
     script: list[dict[str, Any]] = []
-    for slot, operation in enumerate(operations):
-        script.append(_writer(slot, operation, "real conflict"))
-        # Compaction is failed by commits that replace data, and by no others.
-        script.append(_rivals(slot, 5, slot, 0, replaces_data=True))
-    count = len(operations)
+    for slot, (operation, n) in enumerate(cells):
+        script.append(_writer(slot, operation, "rivals replace data"))
+        script.append(_rivals(slot, n, slot, 1, replaces_data=True))
+    return _config(
+        reference, script, num_tables=len(cells), duration_ms=(len(cells) + 1) * _SLOT_MS
+    )
+
+
+def _conflicts(reference: str, operations: Sequence[str]) -> dict[str, Any]:
+    """Every conflict is real, with appends and with commits that replace data: compaction is failed by those only."""
+    cells = [(operation, replaces) for operation in operations for replaces in (False, True)]
+    script: list[dict[str, Any]] = []
+    for slot, (operation, replaces) in enumerate(cells):
+        name = CONFLICTING_OVERWRITES if replaces else CONFLICTING_APPENDS
+        script.append(_writer(slot, operation, name))
+        script.append(_rivals(slot, 5, slot, 0, replaces_data=replaces))
     return _config(
         reference,
         script,
-        num_tables=count,
-        duration_ms=(count + 1) * _SLOT_MS,
+        num_tables=len(cells),
+        duration_ms=(len(cells) + 1) * _SLOT_MS,
         transaction={"real_conflict_probability": 1.0},
     )
+
+
+def _repeated(reference: str, operations: Sequence[str]) -> dict[str, Any]:
+    """Three swaps lost, each to three rivals more: what comes when follows from the prices, so it is found by simulating."""
+    cells = [(operation, found) for operation in operations for found in CLASSES[1:]]
+    script: list[dict[str, Any]] = [
+        _writer(slot, operation, "lost three times") for slot, (operation, _) in enumerate(cells)
+    ]
+    for _ in range(3):
+        config = _config(
+            reference, script, num_tables=len(cells), duration_ms=(len(cells) + 1) * _SLOT_MS
+        )
+        for slot, called_ms in _last_calls(config).items():
+            table, partition = _place(cells[slot][1], slot, len(cells))
+            # Just before the call of a swap: after whatever was looked at, and before it takes effect.
+            after_ms = called_ms - 0.5 - slot * _SLOT_MS
+            script.append(_rivals(slot, 3, table, partition, after_ms=after_ms))
+    return _config(
+        reference, script, num_tables=len(cells), duration_ms=(len(cells) + 1) * _SLOT_MS
+    )
+
+
+def _last_calls(config: Mapping[str, Any]) -> dict[int, float]:
+    """When each writer called its last commit so far; writers are numbered as their slots."""
+    resolved = resolve_config(dict(config), file="")
+    plan = replace(build_simulation_config(resolved, 1), records_attempts=True)
+    attempts = Simulation(plan).run().attempts
+    assert attempts is not None
+    table = attempts.to_arrow()
+    called = zip(table["txn_id"].to_pylist(), table["t_commit_call"].to_pylist(), strict=True)
+    return {int(txn_id): float(ms) for txn_id, ms in called}
 
 
 def _exhausted(reference: str) -> dict[str, Any]:
@@ -255,17 +305,16 @@ def _rate_and_runtime(reference: str) -> dict[str, Any]:
     return _config(reference, script, num_tables=slot, duration_ms=at_ms, max_parallel=4)
 
 
-def _behind_at_start(reference: str) -> dict[str, Any]:
-    cells = [
-        (operation, partition)
-        for operation in ("fast_append", "validated_overwrite")
-        for partition in (1, 0)
-    ]
+def _behind_at_start(reference: str, operations: Sequence[str]) -> dict[str, Any]:
+    cells = [(op, found, n) for op in operations for found in CLASSES[1:] for n in (1, 5, 20)]
     script: list[dict[str, Any]] = []
-    for slot, (operation, partition) in enumerate(cells):
+    for slot, (operation, conflict_class, n) in enumerate(cells):
         script.append(_writer(slot, operation, "behind at start"))
-        script.append(_rivals(slot, 5, slot, partition, after_ms=100.0))
-    return _config(reference, script, num_tables=len(cells), duration_ms=5 * _SLOT_MS)
+        table, partition = _place(conflict_class, slot, len(cells))
+        script.append(_rivals(slot, n, table, partition, after_ms=100.0))
+    return _config(
+        reference, script, num_tables=len(cells), duration_ms=(len(cells) + 1) * _SLOT_MS
+    )
 
 
 def _pointers(reference: str, scope: str) -> dict[str, Any]:
