@@ -8,13 +8,13 @@ from functools import cached_property
 
 from endive.fidelity.formula import DEFAULT_K_PER_COMMIT, Formula, fit_formula
 from endive.fidelity.model import Point, Run
-from endive.fidelity.standard import UNIT_MS
+from endive.fidelity.standard import MAINTENANCE, UNIT_MS
 from endive.pipeline.schemas import IO_COUNTERS
 
 COUNTERS = (*IO_COUNTERS, "current_list_reads")
 """What is counted, and the list reads that are not of the past."""
 
-# These are there to show something else than what a retry costs by default.
+# These are there to show something else than what a retry costs when others append.
 _APART = frozenset({"conflicts", "many manifests", "replaced"})
 _OF_METADATA = frozenset({"metadata_reads", "metadata_writes"})
 
@@ -144,7 +144,8 @@ class Evidence:
     def _is_looked_at(self, seen: Seen, roles: Collection[str] | None) -> bool:
         if roles is not None:
             return seen.role in roles
-        return seen.role not in _APART and seen.run not in self.excluded
+        is_apart = seen.role in _APART or seen.role.startswith(MAINTENANCE)
+        return not is_apart and seen.run not in self.excluded
 
     def io_ms(
         self, source: str, operation: str, conflict_class: str, *, roles: Collection[str]

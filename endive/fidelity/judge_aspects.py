@@ -189,10 +189,11 @@ def many_manifests(context: Context, source: Source, operation: str, where: str)
         and cell.situation == "retry"
         and cell.base_manifests == MANY_MANIFESTS
         and not unlike_default(cell)
-        and cell.partitions == SITUATIONS[where]
         and len(cell.attempts) > 1
     ]
-    return cells_as_series(cells, source.name)
+    # Merging does not ask whose partitions they are, so one situation may stand for both.
+    same = [cell for cell in cells if cell.partitions == SITUATIONS[where]]
+    return cells_as_series(same or cells, source.name)
 
 
 def _overwrite(context: Context, source: Source, row: DocumentRow) -> Iterator[Finding]:

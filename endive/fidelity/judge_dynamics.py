@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from endive.fidelity.context import SITUATIONS, Context
 from endive.fidelity.model import Finding, Kind, Source, Verdict
-from endive.fidelity.standard import BUSY_RATE_PER_S, QUIET_RATE_PER_S
+from endive.fidelity.standard import BUSY_RATE_PER_S, QUIET_RATE_PER_S, maintenance_role
 from endive.fidelity.transcription import DocumentRow
 from endive.inference import proportion_interval
 
@@ -159,14 +159,14 @@ def convoy_mixed(context: Context, source: Source, row: DocumentRow) -> Iterator
             yield Finding(source.id, where, Verdict.NOT_MEASURED, claimed, found)
             continue
         shares = {
-            (load, name): _share(context, source, f"maintenance, {load}, {where}", name)
+            (load, name): _share(context, source, maintenance_role(load, where), name)
             for load in ("quiet", "busy")
             for name in ("maintenance", "long append")
         }
         runs = tuple(
             run
             for load in ("quiet", "busy")
-            for run in context.evidence.runs_of(source.id, f"maintenance, {load}, {where}")
+            for run in context.evidence.runs_of(source.id, maintenance_role(load, where))
         )
         if any(total == 0 for _, total in shares.values()):
             yield Finding(source.id, where, Verdict.UNKNOWN, claimed, "no such run")

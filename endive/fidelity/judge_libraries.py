@@ -123,8 +123,9 @@ def _predictions(context: Context, model: Source, cell: Cell) -> Series:
     """What the model's attempts counted in the situation of a measurement."""
     where, evidence = _CLASS_OF[cell.partitions], context.evidence
     if cell.situation == "fresh":
-        return evidence.series(model.id, cell.operation, "", kind="first", roles=("costs",))
-    roles = None
+        return evidence.series(model.id, cell.operation, "", kind="first", roles=("fresh",))
+    # There every retry commits, as it does in the measurements.
+    roles = ("costs",)
     if cell.base_manifests >= MANY_MANIFESTS:
         roles = ("many manifests",)
     elif cell.settings.get("rivals") == "overwrites":

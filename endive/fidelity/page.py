@@ -23,7 +23,7 @@ summary { grid-template-columns:6.6rem minmax(14rem, 1fr) minmax(10rem, 1.4fr) }
 .big { font-size:1.05rem } .lead { display:flex; flex-wrap:wrap; gap:.4rem 1.4rem; padding:0; list-style:none; margin:.6rem 0 }
 .lead b { font-variant-numeric:tabular-nums } nav ul { display:flex; flex-wrap:wrap; gap:.3rem 1.2rem; padding:0; list-style:none }
 .choose { margin:.6rem 0; display:flex; gap:.5rem; align-items:center } body.only details.match { display:none }
-.same td:first-child { padding-left:1rem }
+td, code { overflow-wrap:break-word } td:first-child { min-width:7rem } #columns + .wide code { white-space:nowrap }
 @media (max-width: 40rem) { summary { grid-template-columns:5.2rem 1fr } .chips { grid-column:1 / -1 } }
 @media print { .choose, nav { display:none } details { break-inside:avoid-page } .fine { display:none } }
 """
@@ -111,17 +111,18 @@ def _to_mend(report: Report) -> Iterator[Markup]:
     unwaived = report.unwaived()
     if unwaived:
         yield html.element("h2", "Differences that nobody has accepted")
+        told: dict[tuple[str, str, str], tuple[Row, list[str]]] = {}
+        for row, finding in unwaived:
+            place = (
+                f"{finding.source}, {in_words(finding.where)}" if finding.where else finding.source
+            )
+            key = row.id, finding.claimed, finding.found
+            told.setdefault(key, (row, []))[1].append(place)
         yield html.table(
-            ("row", "column", "situation", "claimed", "found"),
+            ("row", "column and situation", "claimed", "found"),
             [
-                (
-                    _link(row),
-                    finding.source,
-                    in_words(finding.where),
-                    finding.claimed,
-                    finding.found,
-                )
-                for row, finding in unwaived
+                (_link(row), html.join(*places, by=html.element("br")), claimed, found)
+                for (_, claimed, found), (row, places) in told.items()
             ],
         )
     if report.settled.misuses:
@@ -135,19 +136,22 @@ def _to_mend(report: Report) -> Iterator[Markup]:
         )
     if report.open_findings():
         yield html.element("h2", "Not shown")
-        told: dict[tuple[str, str, str], list[Row]] = {}
+        by_what: dict[tuple[str, str, str], list[Row]] = {}
         for row, finding in report.open_findings():
-            rows = told.setdefault((finding.source, finding.verdict.value, finding.found), [])
+            rows = by_what.setdefault((finding.source, finding.verdict.value, finding.found), [])
             if row not in rows:
                 rows.append(row)
         yield html.table(
             ("column", "verdict", "what", "rows"),
-            [(*key, html.join(*map(_link, rows), by=" ")) for key, rows in told.items()],
+            [
+                (*key, html.join(*map(_link, rows), by=html.element("br")))
+                for key, rows in by_what.items()
+            ],
         )
 
 
 def _link(row: Row) -> Markup:
-    return html.element("a", row.id, href=f"#{row.id}")
+    return html.element("a", _shortened(row.title, 80), href=f"#{row.id}")
 
 
 def _columns(report: Report) -> Iterator[Markup]:

@@ -57,6 +57,7 @@ class Plan:
 def standard_plans(table: CostTable, reference: str) -> Iterator[Plan]:
     """The experiments of one cost table; `reference` is how a configuration names it."""
     operations = tuple(table.operations)
+    yield Plan("fresh", _fresh(reference, operations))
     yield Plan("costs", _costs(reference, operations))
     yield Plan("replaced", _replaced(reference, operations))
     yield Plan("conflicts", _conflicts(reference, operations))
@@ -74,8 +75,16 @@ def standard_plans(table: CostTable, reference: str) -> Iterator[Plan]:
     for name, rate in (("quiet", QUIET_RATE_PER_S), ("busy", BUSY_RATE_PER_S)):
         for overlap in (0, 1):
             where = "overlap" if overlap else "disjoint_partitions"
-            yield Plan(f"maintenance, {name}, {where}", _maintenance(reference, rate, overlap))
+            yield Plan(maintenance_role(name, where), _maintenance(reference, rate, overlap))
     yield Plan("random", _random(reference), seeds=(1, 2))
+
+
+MAINTENANCE = "maintenance"
+
+
+def maintenance_role(load: str, where: str) -> str:
+    """The role of the runs in which overwrites work beside appends: `quiet` or `busy`, and which partitions those write."""
+    return f"{MAINTENANCE}, {load}, {where}"
 
 
 def fixed_latencies() -> dict[str, Any]:
@@ -148,6 +157,13 @@ def _place(conflict_class: str, slot: int, elsewhere: int) -> tuple[int, int]:
     if conflict_class == "cross_table":
         return elsewhere, 0
     return slot, 0 if conflict_class == "overlap" else 1
+
+
+def _fresh(reference: str, operations: Sequence[str]) -> dict[str, Any]:
+    """Every operation by itself, so that the first attempt commits."""
+    script = [_writer(slot, operation, "alone") for slot, operation in enumerate(operations)]
+    count = len(operations)
+    return _config(reference, script, num_tables=count, duration_ms=(count + 1) * _SLOT_MS)
 
 
 def _costs(reference: str, operations: Sequence[str]) -> dict[str, Any]:
@@ -381,6 +397,30 @@ def _maintenance(reference: str, rate_per_s: float, overlap: int) -> dict[str, A
 
 
 def _random(reference: str) -> dict[str, Any]:
+    """Drawn loads on a real store: appends against each other and against others', and one who overwrites beside them.
+
+    Only one overwrites at a time, so that whoever validates finds appends; what overwrites among each other cost is scripted.
+    """
+    classes = [
+        {
+            "name": "appends",
+            "kind": "open",
+            "inter_arrival": {"distribution": "exponential", "scale": 250.0},
+            "operation_types": {"fast_append": 1, "merge_append": 1},
+        },
+        {
+            "name": "overwrites",
+            "kind": "closed",
+            "clients": 1,
+            "think_time": {"distribution": "exponential", "scale": 100.0},
+            "operation_types": {"validated_overwrite": 1},
+        },
+        {
+            "name": "others",
+            "kind": "background",
+            "inter_arrival": {"distribution": "exponential", "scale": 400.0},
+        },
+    ]
     return {
         "simulation": {"duration_ms": 40_000.0},
         "storage": {"provider": "s3x"},
@@ -394,7 +434,6 @@ def _random(reference: str) -> dict[str, Any]:
             "cost_table": reference,
             "retry": 20,
             "runtime": {"distribution": "exponential", "scale": 400.0},
-            "inter_arrival": {"distribution": "exponential", "scale": 160.0},
-            "operation_types": {"fast_append": 2, "merge_append": 1, "validated_overwrite": 1},
         },
+        "workload": {"class": classes},
     }

@@ -35,6 +35,8 @@ UNITS: Mapping[str, tuple[str, str]] = {
     "list_writes": ("list written", "lists written"),
 }
 
+_MOST_LISTED = 8
+
 _MADE_OF = {
     "metadata_reads": "metadata_reads",
     "historical_list_reads": "manifest_list_reads",
@@ -110,4 +112,6 @@ def _irregular(series: Series, counter: str) -> str:
     for point in points:
         single = len(point.values) == 1
         shown[point.n] = next(iter(point.values)) if single else f"{point.mean:.3g} on average"
-    return f"irregular: {listed(shown)}"
+    more = len(shown) - _MOST_LISTED
+    first = dict(list(shown.items())[:_MOST_LISTED])
+    return f"irregular: {listed(first)}" + (f", and {more} more" if more > 0 else "")
