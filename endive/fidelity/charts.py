@@ -156,8 +156,9 @@ def _painter(panels: list[Panel], columns: int, unit: str) -> Callable[[Figure, 
                     color=look.colours[style % len(look.colours)],
                     marker=MARKERS[style % len(MARKERS)],
                     linestyle=DASHES[style % len(DASHES)],
-                    linewidth=2.6 if curve.name.startswith(_DOCUMENT) else 1.4,
-                    alpha=0.95,
+                    # The document lies broad and pale beneath, so that whatever agrees with it is seen on it.
+                    linewidth=7.0 if curve.name.startswith(_DOCUMENT) else 1.4,
+                    alpha=0.35 if curve.name.startswith(_DOCUMENT) else 0.95,
                 )
                 handles.setdefault(curve.name, line)
             axes.set_yscale("symlog", linthresh=10)

@@ -79,7 +79,7 @@ def _fast_append(context: Context, source: Source, row: DocumentRow) -> Iterator
     claimed = spelled(wanted, UNITS)
     for where in SITUATIONS:
         series = _series(context, source, "fast_append", where)
-        steps = steps_of(series, "fast_append")
+        steps = steps_of(series)
         cost_ms = _far_behind_ms(context, source, series, where)
         if _is_open(steps) or cost_ms is None:
             yield _open(source, where, claimed, series)
@@ -130,7 +130,7 @@ def _merge_append(context: Context, source: Source, row: DocumentRow) -> Iterato
     claimed = "K files to merge"
     for where in SITUATIONS:
         series = _series(context, source, "merge_append", where)
-        steps = steps_of(series, "merge_append")
+        steps = steps_of(series)
         if _is_open(steps):
             yield _open(source, where, claimed, series)
             continue
@@ -201,7 +201,7 @@ def _overwrite(context: Context, source: Source, row: DocumentRow) -> Iterator[F
     claimed = spelled(wanted, UNITS)
     for where in SITUATIONS:
         series = _series(context, source, "validated_overwrite", where)
-        steps = steps_of(series, "validated_overwrite")
+        steps = steps_of(series)
         if _is_open(steps):
             yield _open(source, where, claimed, series)
             continue
@@ -299,7 +299,7 @@ def _manifest_caching(context: Context, source: Source, row: DocumentRow) -> Ite
     for where in SITUATIONS:
         series = _series(context, source, "fast_append", where)
         written = _first_writes(context, source)
-        again = steps_of(series, "fast_append")["new_file_writes"]
+        again = steps_of(series)["new_file_writes"]
         if written is None or again.formula is None:
             yield _open(source, where, claimed, series)
             continue

@@ -111,7 +111,7 @@ def _pattern(
     if not context.has(source, operation):
         return not_modelled(source, where, claimed, NOT_PRICED)
     cost = unit_cost(series)
-    steps = steps_of(series, operation)
+    steps = steps_of(series)
     history = steps["historical_list_reads"].formula
     if cost is None or history is None:
         # Nothing seen, or nothing regular: a series without a formula is a difference, one without points is none.
@@ -300,7 +300,7 @@ def _from_retries(
     series = context.retries(source, document_row.operation, where)
     if series is None:
         return not_run(source, claimed)
-    history = steps_of(series, document_row.operation)["historical_list_reads"].formula
+    history = steps_of(series)["historical_list_reads"].formula
     if history is None:
         verdict = Verdict.NOT_MEASURED if series.is_empty else Verdict.DEVIATES
         return Finding(

@@ -68,7 +68,7 @@ def judged(
     claimed: str,
 ) -> Finding:
     """One situation of one source, held against a cell."""
-    steps = steps_of(series, operation)
+    steps = steps_of(series)
     found = {step: steps[step] for step in claims}
     points = points_of(series)
     if any(step.formula is None and not step.irregular for step in found.values()):

@@ -35,6 +35,7 @@ const reveal = () => { const one = location.hash && document.getElementById(deco
 addEventListener('hashchange', reveal); reveal();
 """
 _MOST_COMMANDS = 3
+_BREAK = Markup("<br>")
 
 
 def write_page(report: Report, context: Context, path: Path) -> None:
@@ -121,7 +122,7 @@ def _to_mend(report: Report) -> Iterator[Markup]:
         yield html.table(
             ("row", "column and situation", "claimed", "found"),
             [
-                (_link(row), html.join(*places, by=html.element("br")), claimed, found)
+                (_link(row), html.join(*places, by=_BREAK), claimed, found)
                 for (_, claimed, found), (row, places) in told.items()
             ],
         )
@@ -141,13 +142,11 @@ def _to_mend(report: Report) -> Iterator[Markup]:
             rows = by_what.setdefault((finding.source, finding.verdict.value, finding.found), [])
             if row not in rows:
                 rows.append(row)
-        yield html.table(
-            ("column", "verdict", "what", "rows"),
-            [
-                (*key, html.join(*map(_link, rows), by=html.element("br")))
-                for key, rows in by_what.items()
-            ],
-        )
+        for (source, verdict, found), rows in by_what.items():
+            links = html.element("ul", *(html.element("li", _link(row)) for row in rows))
+            count = "1 row" if len(rows) == 1 else f"{len(rows)} rows"
+            summary = (html.verdict(verdict, "unknown"), f"{source}: {found}", count)
+            yield html.fold(summary, links)
 
 
 def _link(row: Row) -> Markup:
@@ -242,7 +241,7 @@ def _row(report: Report, row: Row, runs: dict[str, Run]) -> Markup:
     document = "; ".join(f"{column}: {_plain(cell)}" for column, cell in row.document.items())
     title = html.join(
         row.title,
-        html.element("br"),
+        _BREAK,
         html.element("span", _shortened(document), class_="dim"),
     )
     summary = (html.verdict(word, colour), html.element("span", title), _chips(report, row))

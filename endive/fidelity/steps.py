@@ -21,7 +21,7 @@ VALIDATING = frozenset(
         "delete_partition",
     }
 )
-"""The operations that look at what was committed in between; in others whatever grows with N is merging."""
+"""The operations that look at what was committed in between."""
 
 UNITS: Mapping[str, tuple[str, str]] = {
     "metadata_reads": ("metadata read", "metadata reads"),
@@ -62,8 +62,8 @@ class Step:
         return str(self.formula) if self.formula is not None else self.irregular or "?"
 
 
-def steps_of(series: Series, operation: str) -> dict[str, Step]:
-    """Every step of a retry of an operation, by the names of `UNITS`."""
+def steps_of(series: Series) -> dict[str, Step]:
+    """Every step of a retry, by the names of `UNITS`."""
     found = {}
     for step, counter in _MADE_OF.items():
         separate = _separate(step, series)
@@ -73,7 +73,7 @@ def steps_of(series: Series, operation: str) -> dict[str, Step]:
         else:
             formula = series.formula(counter)
             if formula is not None:
-                formula = _part(step, formula, operation in VALIDATING)
+                formula = _part(step, formula)
         found[step] = Step(formula, "" if formula is not None else _irregular(series, counter))
     return found
 
@@ -88,7 +88,7 @@ def _separate(step: str, series: Series) -> str | None:
     return counter if counter is not None and series.points.get(counter) else None
 
 
-def _part(step: str, whole: Formula, validates: bool) -> Formula:
+def _part(step: str, whole: Formula) -> Formula:
     """The part of a counter that belongs to a step."""
     a, b, c, k = whole.constant, whole.per_commit, whole.per_k, whole.k_per_commit
     if step in ("current_list_reads", "filtered_file_reads", "new_file_writes"):
@@ -96,9 +96,9 @@ def _part(step: str, whole: Formula, validates: bool) -> Formula:
     if step == "historical_list_reads":
         return Formula(0, b, c, k)
     if step == "validated_file_reads":
-        return Formula(0, b if validates else 0, 0, k)
+        return Formula(0, b, 0, k)
     if step == "merged_file_reads":
-        return Formula(0, 0 if validates else b, c, k)
+        return Formula(0, 0, c, k)
     if step == "merged_file_writes":
         return Formula(0, b, c, k)
     return whole
