@@ -234,7 +234,13 @@ def _real_conflict(context: Context, source: Source, row: DocumentRow) -> Iterat
         total = len(cells)
         operations = sorted({cell.operation for cell in cells})
     else:
-        operations = [name for name in context.tables[source.id].operations if name in VALIDATING]
+        table = context.tables[source.id]
+        # Those that may conflict at all, and the overwrite that the document speaks of whatever the table says.
+        operations = [
+            name
+            for name in table.operations
+            if name == "validated_overwrite" or name in (VALIDATING & table.real_conflicts)
+        ]
         fates = context.evidence.fates_of(source.id, "conflicts")
         fates = [
             fate

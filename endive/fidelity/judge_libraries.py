@@ -55,6 +55,8 @@ def _group(cell: Cell) -> tuple[str, ...]:
     if rivals and rivals not in _MODELLED_RIVALS:
         unlike["rivals"] = rivals
     unlike.pop("replaced", None)
+    if cell.base_manifests >= MANY_MANIFESTS and cell.situation not in ("fresh", "retry"):
+        unlike["base_manifests"] = cell.base_manifests
     if unlike:
         # What the model has no setting for is told at once, not cell by cell.
         return _UNLIKE, " ".join(f"{key} {spelled(unlike[key])}" for key in sorted(unlike))
@@ -76,7 +78,7 @@ def _row(
 ) -> Row:
     if group[0] == _UNLIKE:
         claimed = f"{len(cells)} measurements of {', '.join(sorted({c.operation for c in cells}))}"
-        found = "the model has no such setting"
+        found = "no run of the model is like it"
         finding = Finding(model.id, "", Verdict.NOT_MODELLED, claimed, found)
         told = claimed
     else:

@@ -179,12 +179,13 @@ def _costs(reference: str, operations: Sequence[str]) -> dict[str, Any]:
 
 
 def _replaced(reference: str, operations: Sequence[str]) -> dict[str, Any]:
-    """As the costs, with rivals that replace data in other partitions."""
-    cells = [(operation, n) for operation in operations for n in (1, 2, 5)]
+    """As the costs, with rivals that replace data."""
+    cells = [(op, found, n) for op in operations for found in CLASSES[1:] for n in (1, 2, 5)]
     script: list[dict[str, Any]] = []
-    for slot, (operation, n) in enumerate(cells):
+    for slot, (operation, conflict_class, n) in enumerate(cells):
         script.append(_writer(slot, operation, "rivals replace data"))
-        script.append(_rivals(slot, n, slot, 1, replaces_data=True))
+        table, partition = _place(conflict_class, slot, len(cells))
+        script.append(_rivals(slot, n, table, partition, replaces_data=True))
     return _config(
         reference, script, num_tables=len(cells), duration_ms=(len(cells) + 1) * _SLOT_MS
     )
@@ -271,7 +272,7 @@ def _long_backoff(reference: str) -> dict[str, Any]:
 
 
 def _many_manifests(reference: str, merging: Sequence[str]) -> dict[str, Any]:
-    cells = [(op, found, n) for op in merging for found in CLASSES[1:] for n in (4, 10, 20)]
+    cells = [(op, found, n) for op in merging for found in CLASSES[1:] for n in (3, 4, 5, 10, 20)]
     script: list[dict[str, Any]] = []
     for slot, (operation, conflict_class, n) in enumerate(cells):
         script.append(_writer(slot, operation, f"{MANY_MANIFESTS} manifests"))
