@@ -13,6 +13,8 @@ from endive.signoff.evidence import Announce, Evidence, Source, Verdict
 from endive.signoff.lot import draw
 from endive.signoff.sources.invariants import Invariants
 
+KEPT = frozenset({"mutant", "oracle"})
+"""Kinds whose evidence is read from files that are kept, since making all of it takes long."""
 REFUSED = {Verdict.FAIL, Verdict.UNKNOWN, Verdict.NOT_RUN}
 
 
@@ -49,9 +51,9 @@ def gather(
         if source.kind == "scenario":
             announce("invariant")
             found += Invariants([each.detail for each in made]).all(apply)
-        if source.kind == "mutant":
-            # The kept matrix is old evidence; a part of it is made again before it is relied on.
-            announce("mutant, tried once more")
+        if source.kind in KEPT:
+            # What is kept is old evidence; a part of it is made again before it is relied on.
+            announce(f"{source.kind}, a part made again")
             refusals += _stale(source, made, apply, seed)
     refusals += [
         f"{each.verdict.value}: {each.id}" + (f": {each.because}" if each.because else "")

@@ -58,7 +58,9 @@ def drawn(
 
 @pytest.mark.parametrize("level", [EVEN_ODDS, HARDLY_EVER])
 @pytest.mark.parametrize(
-    ("curve", "alike"), [(logistic, 0.0), (five_tries, 0.0), (logistic, 0.1)], ids=str
+    ("curve", "alike"),
+    [(logistic, 0.0), (five_tries, 0.0), (logistic, 0.1)],
+    ids=["logistic", "five tries", "alike within seeds"],
 )
 def test_the_interval_covers_the_truth_as_often_as_it_says(
     curve: Callable[[float], float], alike: float, level: float
