@@ -20,6 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 # The main job: verify all scenarios, write the fidelity report, and say where the reports are.
 verify: setup
 	$(BIN)/endive doctor
+	$(BIN)/endive run examples/spec_example.toml --out experiments --force
 	$(BIN)/endive verify scenarios --jobs $(VERIFY_JOBS) --junit reports/scenarios/junit.xml --html reports/scenarios/index.html
 	$(BIN)/endive fidelity --out reports/fidelity --jobs $(VERIFY_JOBS)
 

@@ -73,6 +73,9 @@ def summarise(statistics: Statistics) -> dict[str, Any]:
     summary["offered_per_s"] = statistics.launched / simulated_s
     summary["success_rate"] = _success_rate(statistics.committed, statistics.aborted)
     summary["censored_share"] = _share(statistics.in_flight, statistics.launched)
+    # How many commit calls are under way at a time, on average: what the model of a store is asked for.
+    calls_ms = float(statistics.log.column("catalog_commit_ms").sum())
+    summary["calls_in_progress"] = calls_ms / statistics.duration_ms
     summary["digest"] = statistics.digest()
     summary["operations"] = _by_word(statistics.log, "operation_type", OPERATIONS)
     summary["classes"] = {

@@ -14,6 +14,7 @@ _EPILOG = """\
 examples:
   endive cost-tables
   endive cost-tables iceberg-java
+  endive cost-tables iceberg-java --yaml > my_table.yaml
   endive cost-tables my_table.yaml
   endive cost-tables --diff spec-2.0 iceberg-java
   endive cost-tables pyiceberg --json
@@ -49,6 +50,9 @@ def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> No
     parser.add_argument(
         "--diff", nargs=2, metavar=("A", "B"), help="only what differs between two tables"
     )
+    parser.add_argument(
+        "--yaml", action="store_true", help="the file of a table, to begin one of your own with"
+    )
     parser.add_argument("--json", action="store_true", help="one JSON document")
     parser.set_defaults(execute=execute)
 
@@ -60,6 +64,8 @@ def execute(arguments: argparse.Namespace) -> int:
 
     if arguments.diff is not None and arguments.name is not None:
         raise InputError([Problem(f"give either {arguments.name!r} or --diff, not both")])
+    if arguments.yaml:
+        return _print_file(arguments)
     if arguments.diff is not None:
         left, right = (_load(name) for name in arguments.diff)
         return _show_difference(left, right, arguments.json)
@@ -72,6 +78,15 @@ def execute(arguments: argparse.Namespace) -> int:
     from endive.cli.render_cost_tables import print_tables
 
     print_tables(tables)
+    return 0
+
+
+def _print_file(arguments: argparse.Namespace) -> int:
+    from endive.errors import InputError, Problem
+
+    if arguments.name is None or arguments.json or arguments.diff is not None:
+        raise InputError([Problem("is about one table; give its NAME alone", "--yaml")])
+    print(_load(arguments.name).text, end="")
     return 0
 
 

@@ -116,11 +116,13 @@ def _run_one(experiment: Experiment, arguments: argparse.Namespace) -> None:
         print(f"endive: seed {seed} failed; replay: {replay}", file=sys.stderr)
         raise
     if arguments.json:
-        _print_json(summary)
+        _print_json(_judged(experiment, summary))
     else:
         from endive.cli.render import print_run
 
         print_run(experiment, summary, replay)
+        for reason in _extrapolated(experiment, summary):
+            print(f"extrapolated: {reason}")
         if "trace_path" in summary:
             print(f"trace    {summary['trace_path']}")
 
@@ -148,7 +150,7 @@ def _run_many(experiment: Experiment, arguments: argparse.Namespace) -> int:
                 message = f"seed {outcome.seed} failed: {outcome.message}; replay: {replay}"
                 print(f"endive: {message}", file=sys.stderr)
             elif arguments.json:
-                _print_json(outcome)
+                _print_json(_judged(experiment, outcome))
             else:
                 print_seed(outcome)
                 # Only what the closing lines need is kept, however many seeds there are.
@@ -171,6 +173,20 @@ def _progress_of_seeds(total: int, arguments: argparse.Namespace) -> Iterator[An
 
     with progress_of_seeds(total) as on_done:
         yield on_done
+
+
+def _judged(experiment: Experiment, summary: dict[str, Any]) -> dict[str, Any]:
+    """The summary, and why it is outside of what was measured; an empty list if it is not."""
+    return {**summary, "extrapolated": _extrapolated(experiment, summary)}
+
+
+def _extrapolated(experiment: Experiment, summary: dict[str, Any]) -> list[str]:
+    from endive.calibration.region import doubts_of_run
+
+    # Runs finished by an older version do not say how crowded their pointers were.
+    calls = summary.get("calls_in_progress", 0.0)
+    found = doubts_of_run(experiment.config.values, calls)
+    return [doubt.words for doubt in found if doubt.extrapolates]
 
 
 def _print_json(summary: dict[str, Any]) -> None:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from endive.calibration.region import Doubt
 from endive.sizing.candidates import Candidate, LeftOut
 from endive.sizing.deciding import Decision, Verdict
 from endive.sizing.explaining import Limit, flow_figures, limit_of
 from endive.sizing.request import Request
 from endive.sizing.searching import Assessment, Bracket, Evidence, Searcher
-from endive.sizing.trusting import Doubt, doubts, extrapolates
+from endive.sizing.trusting import doubts, extrapolates
 
 NOTHING_HOLDS = 1
 INCONCLUSIVE = 3

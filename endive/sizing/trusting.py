@@ -7,31 +7,20 @@ pointer than clients were measured.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from functools import lru_cache
-
 from endive.calibration.compare import LIMIT, TAIL_LIMIT
-from endive.calibration.data import THREADS, packaged_file, read_cases
-from endive.calibration.profiles import SUFFIX
+from endive.calibration.region import (
+    Doubt,
+    doubts_of_crowd,
+    doubts_of_latencies,
+    doubts_of_store,
+)
 from endive.config import PROVIDER_PROFILES
-from endive.profiles import FITTED, ProviderProfile
+from endive.profiles import ProviderProfile
 from endive.sizing.candidates import Candidate
 from endive.sizing.explaining import pointers_of, simultaneous_calls
 from endive.sizing.searching import Assessment
 
 _TAIL = 0.99
-# What is exceeded once in a hundred instants, where calls come at random.
-_CROWDED = 2.33
-
-
-@dataclass(frozen=True, slots=True)
-class Doubt:
-    """A reason to doubt an answer."""
-
-    words: str
-    extrapolates: bool
-    """Whether the answer is outside of what was measured; otherwise an error is known, and its size."""
 
 
 def doubts(assessment: Assessment) -> tuple[Doubt, ...]:
@@ -39,19 +28,12 @@ def doubts(assessment: Assessment) -> tuple[Doubt, ...]:
     candidate = assessment.candidate
     profile = PROVIDER_PROFILES[candidate.provider]
     found = [
-        *_fit(candidate),
-        *_crowd(assessment),
+        *doubts_of_store(candidate.provider, _operations(candidate)),
+        *doubts_of_crowd(simultaneous_calls(assessment.readings) / pointers_of(assessment)),
         *_tail(assessment, profile),
         *_median(candidate, profile),
     ]
-    if assessment.document["storage"].get("latency"):
-        given = ", ".join(sorted(assessment.document["storage"]["latency"]))
-        found.append(
-            Doubt(
-                f"latencies of {given} are those of the configuration, not of a measured store",
-                True,
-            )
-        )
+    found += doubts_of_latencies(assessment.document["storage"])
     if (
         candidate.catalog == "per-table"
         and int(assessment.document["catalog"].get("num_tables", 1)) > 1
@@ -79,50 +61,12 @@ def extrapolates(assessment: Assessment) -> bool:
     return any(each.extrapolates for each in doubts(assessment))
 
 
-@lru_cache(maxsize=1)
-def _measured() -> frozenset[tuple[str, str]]:
-    """Stores, and what was measured of them."""
-    return frozenset((case.store, case.operation.latency) for case in read_cases(packaged_file()))
-
-
 def _operations(candidate: Candidate) -> list[str]:
     """The conditional writes that a candidate depends on."""
     used = ["append" if candidate.catalog == "log" else "cas"]
     if candidate.lists == "ml+" and "append" not in used:
         used.append("append")
     return used
-
-
-def _fit(candidate: Candidate) -> list[Doubt]:
-    store = candidate.provider.removesuffix(SUFFIX)
-    found = []
-    for operation in _operations(candidate):
-        if (store, operation) not in _measured():
-            found.append(Doubt(f"{operation} of {candidate.provider} was never measured", True))
-    if found or candidate.provider in FITTED:
-        return found
-    fitted = f"{store}{SUFFIX}"
-    if fitted in FITTED:
-        words = f"{candidate.provider} is the specification's profile; {fitted} is the one that fits failure rate and throughput as measured"
-        return [Doubt(words, False)]
-    return [
-        Doubt(
-            f"no profile reproduces what was measured on {store} with {THREADS[0]} to {THREADS[-1]} clients",
-            True,
-        )
-    ]
-
-
-def _crowd(assessment: Assessment) -> list[Doubt]:
-    mean = simultaneous_calls(assessment.readings) / pointers_of(assessment)
-    crowd = mean + _CROWDED * math.sqrt(mean)
-    if crowd <= THREADS[-1]:
-        return []
-    words = (
-        f"{mean:.3g} commit calls at a time on a pointer, at times {crowd:.0f}; "
-        f"measured were {THREADS[0]} to {THREADS[-1]} clients"
-    )
-    return [Doubt(words, True)]
 
 
 def _tail(assessment: Assessment, profile: ProviderProfile) -> list[Doubt]:

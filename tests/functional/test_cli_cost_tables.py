@@ -147,3 +147,20 @@ def test_bad_use_is_refused_with_a_hint(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_help_has_an_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert "endive cost-tables --diff spec-2.0 iceberg-java" in shown(capsys, "--help")
+
+
+def test_the_file_of_a_table_is_a_table_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["cost-tables", "iceberg-java", "--yaml"]) == 0
+    mine = tmp_path / "mine.yaml"
+    mine.write_text(capsys.readouterr().out)
+    assert main(["cost-tables", "--diff", "iceberg-java", str(mine), "--json"]) == 0
+    difference = json.loads(capsys.readouterr().out)
+    assert not any(difference[part] for part in ("settings", "operations") if part in difference)
+
+
+@pytest.mark.parametrize("more", [[], ["iceberg-java", "--json"]])
+def test_a_file_is_of_one_table(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cost-tables", "--yaml", *more]) == 2
+    assert "give its NAME alone" in capsys.readouterr().err
