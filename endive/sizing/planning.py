@@ -97,10 +97,9 @@ def _needed_ms(
         count = _COMMITS_FOR_A_RATE
         words = f"{count:,.0f} commits a seed"
     elif is_about_jobs(request, objective):
-        count = math.ceil(fewest_trials(objective.required, confidence) / seeds)
-        words = (
-            f"{count:,.0f} jobs a seed; fewer than {count * seeds:,.0f} in all could not show it"
-        )
+        fewest = fewest_trials(objective.required, confidence)
+        count = math.ceil(fewest / seeds)
+        words = f"{count:,.0f} jobs a seed; fewer than {fewest:,} in all could not show it"
     else:
         count = _MISSES_PER_SEED / (1.0 - objective.required)
         words = f"{count:,.0f} transactions a seed"

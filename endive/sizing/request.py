@@ -161,13 +161,17 @@ def _base(options: Options) -> Document:
     table = document["transaction"].get("cost_table")
     if table is not None and is_file(table):
         document["transaction"]["cost_table"] = str((Path(options.config).parent / table).resolve())
-    if not document.get("workload", {}).get("class"):
+    workload = document.setdefault("workload", {})
+    if not workload.get("class") and not workload.get("script"):
         gaps = document["transaction"].pop("inter_arrival", {})
-        gaps = {"distribution": "exponential", **gaps}
-        if gaps["distribution"] == "exponential":
-            gaps.setdefault("scale", 100.0)
         first = {"name": load.WRITERS, "kind": "open", "inter_arrival": gaps}
-        document.setdefault("workload", {})["class"] = [first]
+        workload["class"] = [first]
+    for each in workload.setdefault("class", []):
+        if each["kind"] in ("open", "background"):
+            gaps = {"distribution": "exponential", **each["inter_arrival"]}
+            if gaps["distribution"] == "exponential":
+                gaps.setdefault("scale", 100.0)
+            each["inter_arrival"] = gaps
     return document
 
 

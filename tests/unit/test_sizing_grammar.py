@@ -244,6 +244,12 @@ def test_a_base_is_refused_by_its_own_lines_or_for_want_of_open_arrivals(tmp_pat
     )
     with pytest.raises(InputError, match="no open class"):
         build_request(Options(slo=["jobs.p99<2s"], config=str(base)))
+    base.write_text(
+        "simulation.duration_ms = 1000\nstorage.provider = 's3'\n"
+        "[[workload.script]]\nat_ms = 0\noperation = 'fast_append'\ntables = [0]\n"
+    )
+    with pytest.raises(InputError, match="no open class"):
+        build_request(Options(slo=["p99<2s"], config=str(base)))
 
 
 def test_combinations_that_cannot_be_are_left_out_with_the_reason() -> None:
