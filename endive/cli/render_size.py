@@ -16,11 +16,15 @@ from endive.sizing.objectives import Quantity
 
 _COLOURS = {Verdict.HOLDS: "green", Verdict.FAILS: "red", Verdict.OPEN: "yellow"}
 _MOST_FAILING = 4
+_WIDTH = 120
 
 
 def print_answer(answer: Answer, *, shows_all: bool, written: str | None) -> None:
     """Show what to take, the table, why, and what speaks against it."""
     console = Console(highlight=False)
+    if not console.is_terminal:
+        # A file has no edge; lines are as long as they are easily read.
+        console = Console(highlight=False, width=_WIDTH)
     best = answer.recommended
     lines = in_a_nutshell(answer, best)
     console.print(f"[bold]{lines[0]}[/]")
@@ -32,6 +36,9 @@ def print_answer(answer: Answer, *, shows_all: bool, written: str | None) -> Non
     hidden = len(answer.entries) - len(shown)
     if hidden:
         console.print(f"… and {hidden} more that fail: --all shows them", style="dim")
+    if any(each.is_unfinished for each in answer.entries):
+        words = "not run: seen in short runs only; --finalists takes more of them to the end"
+        console.print(words, style="dim")
     _print_reasons(console, answer, shown)
     if shows_all and answer.left_out:
         console.print("\n[bold]Cannot be[/]")

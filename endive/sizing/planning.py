@@ -16,7 +16,7 @@ _MISSES_PER_SEED = 5.0
 _COMMITS_FOR_A_RATE = 2_000.0
 _LEAST_WINDOW_MS = 30_000.0
 _LEAST_SETTLE_MS = 5_000.0
-_SETTLES_PER_WINDOW = 5.0
+_SETTLES_PER_WINDOW = 2.0
 # Whoever misses by a wide margin shows it in a fraction of that.
 _SCOUT_SHARE = 0.1
 # Until most of those who work have worked, fewer come to commit than will.

@@ -157,12 +157,14 @@ class Searcher:
     ) -> list[Assessment]:
         """Judge candidates at rates: a few seeds first, and more for those about which they leave a doubt.
 
-        `fresh` seeds confirm: one look, with as many of them as were asked for, and no second chance. Without `jobs` the runs
-        are too short for periodic jobs, and objectives that are about nothing else stay open.
+        `fresh` seeds confirm: no scouts, and no look before there are as many of them as were asked for. Without `jobs` the runs are
+        too short for periodic jobs, and objectives that are about nothing else stay open.
         """
         evidence = self._evidence
         first = evidence.first_seed + (FRESH if fresh else 0)
-        schedule = (evidence.seeds,) if fresh else looks(evidence.seeds, evidence.most_seeds)
+        schedule = looks(evidence.seeds, evidence.most_seeds)
+        if fresh:
+            schedule = tuple(count for count in schedule if count >= evidence.seeds)
         confidence = self._confidence(schedule)
         losers: dict[int, _State] = {}
         if not fresh:
