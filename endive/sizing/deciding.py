@@ -120,23 +120,24 @@ def share_interval(seeds: Sequence[tuple[int, int]], confidence: float) -> Inter
     within = proportion_interval(
         sum(hits for hits, _ in seeds), sum(trials for _, trials in seeds), confidence
     )
-    misses = [1.0 - hits / trials for hits, trials in seeds]
     return Interval(
-        max(0.0, min(between.low, within.low, 1.0 - _most_misses(misses, confidence))),
+        max(0.0, min(between.low, within.low, 1.0 - _most_misses(seeds, confidence))),
         min(1.0, max(between.high, within.high)),
         confidence,
     )
 
 
-def _most_misses(misses: Sequence[float], confidence: float) -> float:
-    """The upper end of a mean of misses that come in rare bad seeds.
+def _most_misses(seeds: Sequence[tuple[int, int]], confidence: float) -> float:
+    """The upper end of a mean of misses that come in rare bad seeds; no more than the mean if seeds do not differ by more than chance.
 
     Student's t is too sure of a mean when most seeds have few misses and some have many: those that were not drawn are
     the ones that count. A sum of such seeds is close to a gamma with their coefficient of variation.
     """
+    misses = [1.0 - hits / trials for hits, trials in seeds]
     mean = _mean(misses)
     variance = math.fsum((each - mean) ** 2 for each in misses) / max(1, len(misses) - 1)
-    if mean <= 0.0 or variance <= 0.0:
+    by_chance = mean * (1.0 - mean) * _mean([1.0 / trials for _, trials in seeds])
+    if mean <= 0.0 or variance <= by_chance:
         return mean
     from scipy.special import gammaincinv
 

@@ -187,6 +187,12 @@ def test_one_bad_seed_in_twenty_speaks_of_those_that_were_not_drawn() -> None:
     assert share_interval(shares, 0.99).low < student.low - 0.01
 
 
+def test_single_misses_in_small_seeds_are_chance_and_no_bad_seeds() -> None:
+    few = [tally(3, 3)] * 38 + [tally(2, 3)] * 2
+    success = parse_objective("success>=90%")
+    assert decide(success, few, SURE[0.95], may_hold=True).verdict is Verdict.HOLDS
+
+
 def test_a_candidate_holds_if_all_of_its_objectives_do() -> None:
     holds = decide(P99, [tally(1000, 1000)] * 20, SURE[0.95], may_hold=True)
     opened = decide(P99, [tally(10, 10)] * 20, SURE[0.95], may_hold=True)

@@ -199,7 +199,7 @@ def test_stores_that_no_profile_fits_are_extrapolated(
 
 
 def test_more_calls_at_a_time_than_clients_were_measured_are_extrapolated() -> None:
-    request = build_request(Options(slo=["success>=1%"], rate="400", tables=1, retries=1, **CHEAP))
+    request = build_request(Options(slo=["success>=99%"], rate="400", tables=1, retries=1, **CHEAP))
     searcher = Searcher(request, Evidence(), here)
     (found,) = searcher.assess([(candidates(request, ("s3",))[0][0], 400.0)], "crowd")
     crowd = [each for each in doubts(found) if "at a time on a pointer" in each.words]
