@@ -5,6 +5,7 @@ All latencies are constants and effects come half-way, so each operation has two
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Generator, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -159,7 +160,7 @@ def _plain(log: CatalogLog) -> Hashable:
     """Every attribute of a log but its counters, so that a new one is not forgotten."""
     names = [name for name in log.__slots__ if name != "counters"]
     values = [getattr(log, name) for name in names]
-    return tuple(tuple(each) if isinstance(each, list) else each for each in values)
+    return tuple(tuple(each) if isinstance(each, list | array) else each for each in values)
 
 
 def as_seen(snapshot: CatalogSnapshot) -> Seen:
