@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from endive.config import load_config, resolve_config
+from endive.fidelity.waivers import SHIPPED, load_waivers
 from endive.judge.engine import judge
 from endive.resources import shared_dir
 from endive.scenario.reading import is_scenario, read_scenario
 from endive.signoff.record import read as read_record
+from endive.sweep import read_sweep
 from endive.trace.files import read_trace, write_trace
 
 
@@ -108,7 +110,26 @@ def _records(place: Path) -> list[bytes]:
     return [json.dumps(document, indent=2).encode()]
 
 
+def _sweeps(_place: Path) -> list[bytes]:
+    # Bases are named relative to the file, which lies elsewhere here.
+    top = shared_dir("scenarios").parent
+    texts = _texts(top / "studies" / "small", "*.toml")
+    return [text.replace(b"../../examples", str(top / "examples").encode()) for text in texts]
+
+
+def _waivers(_place: Path) -> list[bytes]:
+    return [SHIPPED.read_bytes()]
+
+
 READERS: tuple[Reader, ...] = (
+    Reader("sweep", ".toml", read_sweep, lambda path: ["sweep", str(path), "--jobs", "0"], _sweeps),
+    Reader(
+        "waivers",
+        ".yaml",
+        load_waivers,
+        lambda path: ["fidelity", "--waivers", str(path), "--today", "soon"],
+        _waivers,
+    ),
     Reader("config", ".toml", _read_config, lambda path: ["compare", str(path)], _configs),
     Reader(
         "scenario",
