@@ -23,11 +23,16 @@ examples:
   endive fidelity --runs experiments --json
   endive fidelity --out /tmp/fidelity --waivers my_waivers.yaml --today 2027-01-31
 
-It writes index.html, summary.md, fidelity.json and junit.xml to --out, and compares with the fidelity.json that stood there.
+It writes index.html, summary.md, fidelity.json and junit.xml to --out, and compares with the fidelity.json that stood there,
+else with baseline.json, the report that is kept with the code.
 Needs Java, for Spark. What each row says, and how to accept a difference: docs/FIDELITY_REPORT.md.
 
 exit codes: 0 all held or is accepted, 1 a difference nobody has accepted, 2 bad input (nothing ran), 3 something was not shown
 """
+
+
+BASELINE = "baseline.json"
+"""What a kept report is called: `fidelity.json` is of the last run, whoever made it."""
 
 
 def add_parser(verbs: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -81,13 +86,15 @@ def execute(arguments: argparse.Namespace) -> int:
 
     request = _request(arguments)
     kept = request.out / "fidelity.json"
-    before = load_last(kept)
+    # The last report here, or else the one that is kept with the code.
+    earlier = kept if kept.is_file() else request.out / BASELINE
+    before = load_last(earlier)
     columns = columns_of(request)
     libraries_of(request)
     planned = plan(request, columns)
     total = sum(len(one.experiment.seeds) for one in planned)
     with _progress(total) as (on_run, on_step):
-        last = None if before is None else (str(kept), before)
+        last = None if before is None else (str(earlier), before)
         report, context = make(request, columns, planned, last, on_run=on_run, on_step=on_step)
         document = as_document(report)
         on_step("pages")

@@ -113,7 +113,7 @@ def _operational(top: Path) -> Iterator[Block]:
         [(law.id, _one_line(law.statement), _one_line(law.assumes)) for law in LAWS],
     )
 
-    report = _kept(top, "reports/fidelity/fidelity.json")
+    report = _kept(top, "reports/fidelity/baseline.json")
     if report:
         yield Heading("Against the documents and the real libraries", 3)
         counts = ", ".join(f"{count} {word}" for word, count in report["counts"].items())
