@@ -41,7 +41,7 @@ def doubts_of_run(values: Mapping[str, Any], calls_in_progress: float) -> tuple[
     used = ["append" if catalog["type"] == "append" else "cas"]
     if transaction["manifest_list_mode"] == "append" and "append" not in used:
         used.append("append")
-    pointers = catalog["num_tables"] if catalog["conflict_granularity"] == "table" else 1
+    pointers = catalog["num_tables"] if catalog.get("conflict_granularity") == "table" else 1
     return (
         *doubts_of_store(storage["provider"], used),
         *doubts_of_crowd(calls_in_progress / pointers),

@@ -93,6 +93,9 @@ def path_of(key: str) -> KeyPath:
     path: list[str | int] = []
     for part in key.split(".") if key else ():
         name, *numbers = _NUMBERS.split(part)
+        if not all(number.isdecimal() for number in filter(None, numbers)):
+            # A key that only looks as if it had numbers in it, such as `a[0]b`.
+            name, numbers = part, []
         path.append(name)
         path += [int(number) for number in numbers if number]
     return tuple(path)

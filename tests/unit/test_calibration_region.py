@@ -53,6 +53,10 @@ def test_more_calls_on_a_pointer_than_clients_were_measured_are_outside() -> Non
     assert values("s3x-2025", calls=30.0, conflict_granularity="table") == []
 
 
+def test_a_log_has_no_pointers_to_divide_calls_among() -> None:
+    assert values("s3x-2025", type="append") == []
+
+
 def test_latencies_of_ones_own_are_outside() -> None:
     raw = {
         "simulation": {"duration_ms": 1000},

@@ -60,6 +60,7 @@ def place(tmp_path: Path) -> Path:
 @given(text=spoiled())
 @example(text=TEXTS[0].replace("retry: 3", '"a[b]": 3'))
 @example(text=TEXTS[0].replace("simulation:", "1:"))
+@example(text=TEXTS[0].replace("simulation:", "a[0]simulation:"))
 @example(text=TEXTS[1].replace("transaction.retry: 2", "'': 2"))
 @example(text=TEXTS[2].replace("[1, 2]", "[{}, []]"))
 @example(text=TEXTS[3].replace("tables: [0]", "tables: 0"))
